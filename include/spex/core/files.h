@@ -1,0 +1,40 @@
+// Files that are either whole or not there, and files read through the page cache.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace spex {
+
+// A read-only mapping of a whole file. Pages become resident when they are touched.
+class MappedFile {
+ public:
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
+      : path_(std::move(path)), bytes_(bytes) {}
+  std::filesystem::path path_;
+  std::span<const std::byte> bytes_;
+};
+
+std::string read_text(const std::filesystem::path& path);
+
+// Writes beside the name, syncs, and renames: after a crash the old file is there, or the new one.
+void write_atomically(const std::filesystem::path& path,
+                      const std::function<void(std::ostream&)>& write);
+void write_text(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace spex

@@ -1,0 +1,37 @@
+// The graph that attention runs on: graph edges, expander edges, self-loops (and, as an option,
+// virtual nodes). Within a row the neighbours are grouped by edge type, so the type of an edge is
+// its position:
+//
+//   row i:  [ graph edges | expander edges | self-loop | virtual edges ]
+//            ^offsets[i]   ^ends[0*N + i] ...                          ^offsets[i+1]
+//
+// segment_ends[t * nodes + i] is where, in `neighbours`, the edges of type t of row i end.
+#pragma once
+
+#include <spex/graph/csr.h>
+
+namespace spex {
+
+enum class EdgeType : uint8_t { graph, expander, self_loop, virtual_node };
+inline constexpr size_t kMaxEdgeTypes = 4;
+
+struct AttentionGraph {
+  SharedArray<EdgeOffset> offsets;  // nodes + 1
+  SharedArray<NodeId> neighbours;
+  SharedArray<EdgeOffset>
+      segment_ends;  // (types - 1) * nodes: the last type ends where the row ends
+  size_t types = 3;
+  bool symmetric = false;    // the transpose, grouped by type as well, is this graph itself
+  size_t virtual_nodes = 0;  // the last so many nodes are virtual
+
+  size_t nodes() const { return offsets.empty() ? 0 : offsets.size() - 1; }
+  size_t edges() const { return neighbours.size(); }
+  EdgeOffset segment_begin(size_t type, size_t node) const {
+    return type == 0 ? offsets[node] : segment_end(type - 1, node);
+  }
+  EdgeOffset segment_end(size_t type, size_t node) const {
+    return type + 1 == types ? offsets[node + 1] : segment_ends[type * nodes() + node];
+  }
+};
+
+}  // namespace spex

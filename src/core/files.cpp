@@ -1,0 +1,139 @@
+#include <fcntl.h>
+#include <spex/core/error.h>
+#include <spex/core/files.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <streambuf>
+#include <vector>
+
+namespace spex {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// An output buffer over a descriptor that remembers the system's own reason for a failed write.
+class DescriptorBuffer : public std::streambuf {
+ public:
+  explicit DescriptorBuffer(int fd) : fd_(fd), buffer_(size_t{1} << 20) {
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+  }
+  int error() const { return error_; }
+
+ protected:
+  int_type overflow(int_type c) override {
+    if (sync() != 0) return traits_type::eof();
+    if (!traits_type::eq_int_type(c, traits_type::eof())) sputc(traits_type::to_char_type(c));
+    return traits_type::not_eof(c);
+  }
+  int sync() override {
+    bool written = write_all(pbase(), static_cast<size_t>(pptr() - pbase()));
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+    return written ? 0 : -1;
+  }
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    if (count < epptr() - pptr()) return std::streambuf::xsputn(text, count);
+    if (sync() != 0 || !write_all(text, static_cast<size_t>(count))) return 0;
+    return count;
+  }
+
+ private:
+  bool write_all(const char* text, size_t count) {
+    while (count > 0) {
+      ssize_t written = ::write(fd_, text, count);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        error_ = errno;
+        return false;
+      }
+      text += written;
+      count -= static_cast<size_t>(written);
+    }
+    return true;
+  }
+  int fd_;
+  int error_ = 0;
+  std::vector<char> buffer_;
+};
+
+// A rename is durable only once its folder is synced.
+void sync_folder(const std::filesystem::path& path) {
+  auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() >= 0) ::fsync(fd.get());
+}
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) fail("cannot open {}: {}", path.string(), std::strerror(errno));
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0)
+    fail("cannot read {}: {}", path.string(), std::strerror(errno));
+  require(S_ISREG(info.st_mode), "{} is not a file{}", path.string(),
+          S_ISDIR(info.st_mode) ? " but a folder" : "");
+  auto size = static_cast<size_t>(info.st_size);
+  void* start = nullptr;
+  if (size > 0) {
+    start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    if (start == MAP_FAILED) fail("cannot map {}: {}", path.string(), std::strerror(errno));
+  }
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, {static_cast<const std::byte*>(start), size}));
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  auto file = MappedFile::open(path);
+  return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+}
+
+void write_atomically(const std::filesystem::path& path,
+                      const std::function<void(std::ostream&)>& write) {
+  std::filesystem::path temporary = path;
+  temporary += ".partial";
+  auto give_up = [&](int reason) {
+    ::unlink(temporary.c_str());
+    fail("cannot write {}: {}", path.string(), std::strerror(reason));
+  };
+  Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (fd.get() < 0) fail("cannot write {}: {}", path.string(), std::strerror(errno));
+  DescriptorBuffer buffer(fd.get());
+  std::ostream stream(&buffer);
+  try {
+    write(stream);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  stream.flush();
+  if (!stream) give_up(buffer.error() ? buffer.error() : EIO);
+  if (::fsync(fd.get()) != 0) give_up(errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up(errno);
+  sync_folder(path);
+}
+
+void write_text(const std::filesystem::path& path, std::string_view text) {
+  write_atomically(path, [&](std::ostream& out) { out << text; });
+}
+
+}  // namespace spex
