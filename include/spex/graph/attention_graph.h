@@ -34,4 +34,18 @@ struct AttentionGraph {
   }
 };
 
+struct AugmentOptions {
+  bool self_loops = true;
+  size_t virtual_nodes =
+      0;  // each joined to every node, both ways, by edges of a type of their own
+};
+
+// Joins a graph with an expander over the same nodes (or an empty one) and self-loops. The result
+// is symmetric when both are. A graph may be directed; a row lists what its node attends to.
+AttentionGraph augment(const CsrGraph& graph, const CsrGraph& expander,
+                       const AugmentOptions& options = {});
+
+// Row j lists the nodes that attend to j, grouped by type. Shares the arrays when symmetric.
+AttentionGraph transpose(const AttentionGraph& graph);
+
 }  // namespace spex
