@@ -85,6 +85,7 @@ endfunction()
 # Every public header must compile alone: one generated source file per header.
 function(spex_header_test)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include include/spex/*.h)
+  set(sources)
   foreach(header ${headers})
     string(REPLACE "/" "_" stem ${header})
     set(source ${PROJECT_BINARY_DIR}/headers/${stem}.cpp)

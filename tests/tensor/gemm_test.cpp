@@ -1,0 +1,47 @@
+#include <spex/core/error.h>
+#include <spex/tensor/gemm.h>
+
+#include "gradient_check.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+float entry(const Matrix& m, Transpose t, size_t r, size_t c) {
+  return t == Transpose::no ? m(r, c) : m(c, r);
+}
+
+TEST(Gemm, AllFourTranspositionsMatchDoublePrecision) {
+  constexpr size_t m = 13, n = 7, k = 29;
+  for (Transpose ta : {Transpose::no, Transpose::yes})
+    for (Transpose tb : {Transpose::no, Transpose::yes})
+      for (float beta : {0.0F, 1.0F}) {
+        Matrix a = ta == Transpose::no ? random_matrix(m, k, 1) : random_matrix(k, m, 1);
+        Matrix b = tb == Transpose::no ? random_matrix(k, n, 2) : random_matrix(n, k, 2);
+        Matrix out = random_matrix(m, n, 3), before = clone(out);
+        gemm(out, a, ta, b, tb, beta);
+        for (size_t r = 0; r < m; ++r)
+          for (size_t c = 0; c < n; ++c) {
+            double sum = beta * before(r, c);
+            for (size_t i = 0; i < k; ++i) sum += double{entry(a, ta, r, i)} * entry(b, tb, i, c);
+            EXPECT_NEAR(out(r, c), sum, 1e-5 * (1 + std::abs(sum)));
+          }
+      }
+}
+
+TEST(Gemm, WorksOnColumnsOfAWiderMatrix) {
+  Matrix wide = random_matrix(6, 10, 1), b = random_matrix(4, 3, 2), out(6, 3, MemoryTag::other);
+  gemm(out, wide.view().columns(5, 4), Transpose::no, b, Transpose::no);
+  double sum = 0;
+  for (size_t i = 0; i < 4; ++i) sum += double{wide(2, 5 + i)} * b(i, 1);
+  EXPECT_NEAR(out(2, 1), sum, 1e-5);
+}
+
+TEST(Gemm, RejectsShapesThatDoNotMatch) {
+  Matrix a = random_matrix(2, 3, 1), b = random_matrix(4, 2, 2), out(2, 2, MemoryTag::other);
+  EXPECT_THROW(gemm(out, a, Transpose::no, b, Transpose::no), Error);
+}
+
+}  // namespace
+}  // namespace spex
