@@ -86,7 +86,7 @@ void linear_backward(const LinearGradients& out, MatrixView dy, ConstMatrixView 
 }  // namespace
 
 Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias, Activation activation) {
-  bool has_bias = bias.keep() != nullptr;
+  bool has_bias = static_cast<bool>(bias);
   require(x.cols() == weight.rows(), "linear: {} columns meet a weight of {} rows", x.cols(),
           weight.rows());
   require(!has_bias || (bias.rows() == 1 && bias.cols() == weight.cols()),

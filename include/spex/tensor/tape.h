@@ -66,7 +66,8 @@ class Var {
   Var(std::shared_ptr<const Value> value, std::shared_ptr<Gradient> gradient)
       : value_(std::move(value)), gradient_(std::move(gradient)) {}
 
-  ConstMatrixView value() const { return value_->view(); }
+  explicit operator bool() const { return value_ != nullptr; }  // an empty Var stands for "none"
+  ConstMatrixView value() const { return value_ ? value_->view() : ConstMatrixView{}; }
   size_t rows() const { return value().rows; }
   size_t cols() const { return value().cols; }
   std::shared_ptr<const Value> keep() const { return value_; }             // for use in backward

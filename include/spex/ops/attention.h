@@ -1,0 +1,50 @@
+// Sparse attention: each query attends to the neighbours a pattern gives it. Per head, with E and B
+// chosen by the edge's type,
+//
+//   score_ij = sum_d E[type]_d q_id k_jd * scale + B[type]      scale: 1/sqrt(D) or 1
+//   w_ij     = exp(clamp(score_ij / T, -c, c)),    out_i = sum_j w_ij v_j / (sum_j w_ij + 1e-6)
+//
+// Nothing edge-sized is kept: forward stores the normaliser per query and head, backward computes
+// the scores again. The gradients of keys and values walk the transposed pattern, so no two threads
+// write the same row and the result does not depend on the number of threads.
+#pragma once
+
+#include <spex/core/half.h>
+#include <spex/graph/attention_graph.h>
+#include <spex/graph/neighbour_matrix.h>
+#include <spex/tensor/tape.h>
+
+#include <span>
+
+namespace spex {
+
+struct AttentionOptions {
+  size_t heads = 1;            // divides the width; heads are concatenated
+  bool scale_by_width = true;  // divide by sqrt(D)
+  float temperature = 1.0F;
+  float clamp = 8.0F;
+};
+
+struct AttentionInputs {
+  Var q, k, v;           // N x width each; q may have fewer rows in regular attention
+  Var modulation;        // E, types x width; empty: ones
+  Var bias;              // B, types x heads; empty: zeros
+  Var log_score_weight;  // 1 x heads, times the pattern's log-scores; empty: not used
+};
+
+// `transposed` is transpose(graph); both must outlive the tape.
+Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
+                     const AttentionGraph& transposed, const AttentionOptions& options);
+
+// Queries are the first pattern.queries rows; `pattern` must outlive the tape.
+Var regular_attention(Tape& tape, const AttentionInputs& in, const NeighbourMatrix& pattern,
+                      const AttentionOptions& options);
+
+// The normalised scores w_ij / sum_j w_ij of every edge: [edge][head]. For every row they add up to
+// one.
+void sparse_attention_scores(std::span<float> scores, const AttentionInputs& in,
+                             const AttentionGraph& graph, const AttentionOptions& options);
+void sparse_attention_scores(std::span<Half> scores, const AttentionInputs& in,
+                             const AttentionGraph& graph, const AttentionOptions& options);
+
+}  // namespace spex

@@ -1,0 +1,435 @@
+// Prepares padded rows and tables for the kernels (attention_kernels.h), cuts the rows into fixed
+// blocks, and hands the gradients back. N rows, H heads, D head width, W = H D.
+#include <spex/core/error.h>
+#include <spex/core/threads.h>
+#include <spex/ops/attention.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "ops/attention_kernels.h"
+
+namespace spex {
+namespace {
+
+constexpr size_t kBlockRows = 128;
+
+// The kernels' head width: 4, or a multiple of 8.
+size_t padded_width(size_t width, bool packed) {
+  if (packed) return 8;
+  return width <= 4 ? 4 : (width + 7) / 8 * 8;
+}
+
+// Rows with every head padded by zeros to `padded` floats; the original rows when nothing is
+// missing.
+class PaddedRows {
+ public:
+  PaddedRows() = default;
+  PaddedRows(ConstMatrixView in, size_t heads, size_t padded) {
+    size_t width = in.cols / heads;
+    if (width == padded && in.stride == in.cols) {
+      data_ = in.data;
+      return;
+    }
+    storage_ = Matrix::zeros(in.rows, heads * padded, MemoryTag::activations);
+    parallel_for(in.rows, 1024, [&](size_t begin, size_t end) {
+      for (size_t r = begin; r < end; ++r)
+        for (size_t h = 0; h < heads; ++h)
+          std::memcpy(storage_.view().row(r) + h * padded, in.row(r) + h * width,
+                      width * sizeof(float));
+    });
+    data_ = storage_.data();
+  }
+  const float* data() const { return data_; }
+
+ private:
+  Matrix storage_;
+  const float* data_ = nullptr;
+};
+
+// The inverse of padding; takes the matrix over when there is nothing to cut off.
+Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag) {
+  size_t padded = in.cols() / heads;
+  if (padded == width) return in;
+  Matrix out(in.rows(), heads * width, tag);
+  parallel_for(in.rows(), 1024, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r)
+      for (size_t h = 0; h < heads; ++h)
+        std::memcpy(out.view().row(r) + h * width, in.view().row(r) + h * padded,
+                    width * sizeof(float));
+  });
+  return out;
+}
+
+// Two tables read by neighbour id. Narrow ones lie side by side: one cache line serves both.
+class Table {
+ public:
+  Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed) {
+    if (!packed) {
+      x_ = PaddedRows(x, heads, padded);
+      y_ = PaddedRows(y, heads, padded);
+      view_ = {x_.data(), y_.data(), heads * padded};
+      return;
+    }
+    packed_ = Matrix(x.rows, 16, MemoryTag::activations);
+    parallel_for(x.rows, 4096, [&](size_t begin, size_t end) {
+      for (size_t r = begin; r < end; ++r) {
+        float* to = packed_.view().row(r);
+        for (size_t d = 0; d < 8; ++d) {
+          to[d] = d < x.cols ? x(r, d) : 0.0F;
+          to[8 + d] = d < y.cols ? y(r, d) : 0.0F;
+        }
+      }
+    });
+    view_ = {packed_.data(), packed_.data() + 8, 16};
+  }
+  const TableView& view() const { return view_; }
+
+ private:
+  PaddedRows x_, y_;
+  Matrix packed_;
+  TableView view_;
+};
+
+// Modulation and bias as the kernels want them: padded, with the scale and the temperature inside.
+struct Coefficients {
+  Matrix mod, bias, value_weight;
+  float mod_factor, bias_factor;
+};
+
+Coefficients make_coefficients(const AttentionInputs& in, size_t types, size_t width,
+                               const AttentionOptions& options, size_t padded) {
+  size_t heads = options.heads;
+  Coefficients c;
+  c.bias_factor = 1.0F / options.temperature;
+  c.mod_factor = c.bias_factor;
+  if (options.scale_by_width) c.mod_factor /= std::sqrt(static_cast<float>(width));
+  c.mod = Matrix::zeros(types, heads * padded, MemoryTag::activations);
+  c.bias = Matrix::zeros(types, heads, MemoryTag::activations);
+  c.value_weight = Matrix::zeros(1, heads, MemoryTag::activations);
+  for (size_t t = 0; t < types; ++t)
+    for (size_t h = 0; h < heads; ++h) {
+      for (size_t d = 0; d < width; ++d)
+        c.mod(t, h * padded + d) =
+            c.mod_factor * (in.modulation ? in.modulation.value()(t, h * width + d) : 1.0F);
+      if (in.bias) c.bias(t, h) = c.bias_factor * in.bias.value()(t, h);
+    }
+  if (in.log_score_weight)
+    for (size_t h = 0; h < heads; ++h)
+      c.value_weight(0, h) = c.bias_factor * in.log_score_weight.value()(0, h);
+  return c;
+}
+
+// All that the two directions share. Patterns are views of the caller's graph.
+struct Call {
+  PatternView rows;  // neighbours of queries
+  size_t sources = 0;
+  size_t heads = 1, width = 0, padded = 0;
+  bool packed = false;
+  AttentionOptions options;
+
+  AttentionView view(const PatternView& pattern, const TableView& table,
+                     const Coefficients& c) const {
+    return {pattern,      table,        heads,         padded,
+            packed,       c.mod.data(), c.bias.data(), c.value_weight.data(),
+            options.clamp};
+  }
+};
+
+PatternView view_of(const AttentionGraph& graph) {
+  PatternView view;
+  view.rows = graph.nodes();
+  view.types = graph.types;
+  view.neighbours = graph.neighbours.data();
+  view.edges = graph.edges();
+  view.offsets = graph.offsets.data();
+  view.ends = graph.segment_ends.data();
+  return view;
+}
+
+PatternView view_of(const NeighbourMatrix& pattern, bool with_log_score) {
+  PatternView view;
+  view.rows = pattern.queries;
+  view.types = pattern.types;
+  view.neighbours = pattern.indices.data();
+  view.k = pattern.k;
+  view.counts = pattern.ends.data();
+  // Only real entries may be read ahead: rows that are not full have garbage behind their count.
+  bool full = true;
+  for (size_t i = 0; full && i < pattern.queries; ++i) full = pattern.count(i) == pattern.k;
+  view.edges = full ? pattern.queries * pattern.k : 0;
+  if (with_log_score) view.values = pattern.log_score.data();
+  return view;
+}
+
+PatternView view_of(const TransposedNeighbours& transposed, size_t sources, size_t types) {
+  PatternView view;
+  view.rows = sources;
+  view.types = types;
+  view.neighbours = transposed.queries.data();
+  view.edges = transposed.queries.size();
+  view.offsets = transposed.offsets.data();
+  view.ends = transposed.segment_ends.data();
+  if (!transposed.log_score.empty()) view.values = transposed.log_score.data();
+  return view;
+}
+
+Call make_call(const AttentionInputs& in, const PatternView& rows, size_t sources,
+               const AttentionOptions& options) {
+  size_t width = in.q.cols();
+  require(options.heads > 0 && width % options.heads == 0,
+          "attention: {} heads do not divide a width of {}", options.heads, width);
+  require(in.k.cols() == width && in.v.cols() == width,
+          "attention: queries of width {}, keys of {}, values of {}", width, in.k.cols(),
+          in.v.cols());
+  require(in.q.rows() >= rows.rows && in.k.rows() == sources && in.v.rows() == sources,
+          "attention: {} queries, {} keys, {} values for a pattern of {} x {}", in.q.rows(),
+          in.k.rows(), in.v.rows(), rows.rows, sources);
+  require(!in.modulation || (in.modulation.rows() == rows.types && in.modulation.cols() == width),
+          "attention: a modulation of {} x {} for {} edge types and width {}", in.modulation.rows(),
+          in.modulation.cols(), rows.types, width);
+  require(!in.bias || (in.bias.rows() == rows.types && in.bias.cols() == options.heads),
+          "attention: a bias of {} x {} for {} edge types and {} heads", in.bias.rows(),
+          in.bias.cols(), rows.types, options.heads);
+  require(options.temperature > 0 && options.clamp > 0 && options.clamp <= 80,
+          "attention: temperature {} and clamp {} must be above 0 (clamp at most 80)",
+          options.temperature, options.clamp);
+  Call call;
+  call.rows = rows;
+  call.sources = sources;
+  call.heads = options.heads;
+  call.width = width / options.heads;
+  call.packed = call.heads == 1 && call.width <= 8 && !rows.values &&
+                sources <= std::numeric_limits<int32_t>::max();
+  call.padded = padded_width(call.width, call.packed);
+  call.options = options;
+  require(call.heads * call.padded <= kMaxAttentionWidth && call.heads <= kMaxAttentionHeads,
+          "attention: at most {} heads and a width of {} are supported", kMaxAttentionHeads,
+          kMaxAttentionWidth);
+  return call;
+}
+
+// What backward needs besides the inputs' values.
+struct Kept {
+  std::shared_ptr<const Value> q, k, v, out;
+  AttentionInputs in;  // modulation and bias: values and gradients; q, k, v: gradients
+  Matrix inverse_sum;  // queries x H
+};
+
+// g = do / S, delta = g . o, per query and head; g padded.
+struct Upstream {
+  Matrix g, delta;
+};
+
+Upstream make_upstream(const Call& call, ConstMatrixView dout, ConstMatrixView out,
+                       const Matrix& inverse) {
+  size_t n = dout.rows;
+  Upstream up{Matrix::zeros(n, call.heads * call.padded, MemoryTag::gradients),
+              Matrix(n, call.heads, MemoryTag::gradients)};
+  parallel_for(n, 1024, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r)
+      for (size_t h = 0; h < call.heads; ++h) {
+        float delta = 0.0F;
+        for (size_t d = 0; d < call.width; ++d) {
+          float g = dout(r, h * call.width + d) * inverse(r, h);
+          up.g(r, h * call.padded + d) = g;
+          delta += g * out(r, h * call.width + d);
+        }
+        up.delta(r, h) = delta;
+      }
+  });
+  return up;
+}
+
+// Sums of the parameters' gradients, block by block, then over the blocks in order.
+struct ParameterGradients {
+  size_t types, width, heads;
+  Matrix parts;  // blocks x (types * W + types * H + H)
+
+  ParameterGradients(const Call& call, size_t blocks)
+      : types(call.rows.types),
+        width(call.heads * call.padded),
+        heads(call.heads),
+        parts(Matrix::zeros(blocks, types * (width + heads) + heads, MemoryTag::gradients)) {}
+
+  void attach(AttentionBackward& c, size_t block) {
+    c.dmod = parts.view().row(block);
+    c.dbias = c.dmod + types * width;
+    c.dweight = c.view.pattern.values ? c.dbias + types * heads : nullptr;
+  }
+
+  void add_to(const Call& call, const AttentionInputs& in, const Coefficients& c) const {
+    std::vector<double> sums(parts.cols(), 0.0);
+    for (size_t b = 0; b < parts.rows(); ++b)
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += parts(b, i);
+    if (const auto& gradient = in.modulation.gradient()) {
+      MatrixView out = gradient->accumulator(types, heads * call.width);
+      for (size_t t = 0; t < types; ++t)
+        for (size_t i = 0; i < out.cols; ++i)
+          out(t, i) += static_cast<float>(
+              c.mod_factor * sums[t * width + i / call.width * call.padded + i % call.width]);
+    }
+    if (const auto& gradient = in.bias.gradient()) {
+      MatrixView out = gradient->accumulator(types, heads);
+      for (size_t i = 0; i < types * heads; ++i)
+        out.data[i] += static_cast<float>(c.bias_factor * sums[types * width + i]);
+    }
+    if (const auto& gradient = in.log_score_weight.gradient()) {
+      MatrixView out = gradient->accumulator(1, heads);
+      for (size_t h = 0; h < heads; ++h)
+        out.data[h] += static_cast<float>(c.bias_factor * sums[types * (width + heads) + h]);
+    }
+  }
+};
+
+Matrix query_gradients(const Call& call, const Kept& kept, const Upstream& up,
+                       const Coefficients& c) {
+  size_t n = call.rows.rows;
+  Table table(kept.k->view(), kept.v->view(), call.heads, call.padded, call.packed);
+  PaddedRows q(kept.q->view(), call.heads, call.padded);
+  Matrix dq(kept.q->view().rows, call.heads * call.padded, MemoryTag::gradients);
+  if (dq.rows() > n) fill(dq.view().block(n, dq.rows() - n), 0.0F);
+  ParameterGradients parameters(call, (n + kBlockRows - 1) / kBlockRows);
+  parallel_for(n, kBlockRows, [&](size_t begin, size_t end) {
+    AttentionBackward b;
+    b.view = call.view(call.rows, table.view(), c);
+    b.row_x = q.data();
+    b.row_y = up.g.data();
+    b.delta = up.delta.data();
+    b.dx = dq.data();
+    parameters.attach(b, begin / kBlockRows);
+    SPEX_CALL(attention_backward, b, begin, end);
+  });
+  parameters.add_to(call, kept.in, c);
+  return unpadded(std::move(dq), call.heads, call.width, MemoryTag::gradients);
+}
+
+void key_gradients(const Call& call, const PatternView& transposed, const Kept& kept,
+                   const Upstream& up, const Coefficients& c) {
+  ConstMatrixView g = up.g.view();
+  PaddedRows q_rows(kept.q->view(), call.heads, call.padded);
+  ConstMatrixView q{q_rows.data(), g.rows, g.cols, g.cols};
+  Table table(q, g, call.heads, call.padded, call.packed);
+  PaddedRows k(kept.k->view(), call.heads, call.padded);
+  PaddedRows v(kept.v->view(), call.heads, call.padded);
+  Matrix dk(call.sources, call.heads * call.padded, MemoryTag::gradients);
+  Matrix dv(call.sources, call.heads * call.padded, MemoryTag::gradients);
+  parallel_for(call.sources, kBlockRows, [&](size_t begin, size_t end) {
+    AttentionBackward b;
+    b.view = call.view(transposed, table.view(), c);
+    b.key_side = true;
+    b.row_x = k.data();
+    b.row_y = v.data();
+    b.delta = up.delta.data();
+    b.dx = dk.data();
+    b.dy = dv.data();
+    SPEX_CALL(attention_backward, b, begin, end);
+  });
+  if (const auto& gradient = kept.in.k.gradient())
+    gradient->give(unpadded(std::move(dk), call.heads, call.width, MemoryTag::gradients));
+  if (const auto& gradient = kept.in.v.gradient())
+    gradient->give(unpadded(std::move(dv), call.heads, call.width, MemoryTag::gradients));
+}
+
+template <class TransposedView>
+Var attention(Tape& tape, const AttentionInputs& in, const Call& call,
+              TransposedView&& transposed_view) {
+  size_t n = call.rows.rows;
+  Coefficients c = make_coefficients(in, call.rows.types, call.width, call.options, call.padded);
+  Matrix out(n, call.heads * call.padded, MemoryTag::activations);
+  Matrix inverse(n, call.heads, MemoryTag::activations);
+  {
+    Table table(in.k.value(), in.v.value(), call.heads, call.padded, call.packed);
+    PaddedRows q(in.q.value(), call.heads, call.padded);
+    AttentionForward forward{call.view(call.rows, table.view(), c), q.data(), out.data(),
+                             inverse.data()};
+    parallel_for(n, kBlockRows, [&](size_t begin, size_t end) {
+      SPEX_CALL(attention_forward, forward, begin, end);
+    });
+  }
+  auto value =
+      Tape::share(unpadded(std::move(out), call.heads, call.width, MemoryTag::activations));
+  // Kept for backward: q, k, v, the output and one normaliser per query and head.
+  auto kept = std::make_shared<Kept>();
+  kept->q = in.q.keep();
+  kept->k = in.k.keep();
+  kept->v = in.v.keep();
+  kept->out = value;
+  kept->in = in;
+  kept->inverse_sum = std::move(inverse);
+  return tape.result(
+      std::move(value), {in.q, in.k, in.v, in.modulation, in.bias, in.log_score_weight},
+      [call, kept, transposed_view](ConstMatrixView dout) {
+        Coefficients c =
+            make_coefficients(kept->in, call.rows.types, call.width, call.options, call.padded);
+        Upstream up = make_upstream(call, dout, kept->out->view(), kept->inverse_sum);
+        Matrix dq = query_gradients(call, *kept, up, c);
+        if (const auto& gradient = kept->in.q.gradient()) gradient->give(std::move(dq));
+        key_gradients(call, transposed_view(), *kept, up, c);
+      });
+}
+
+// Calls write(first edge, scores of those rows) for blocks of rows, in parallel.
+template <class Write>
+void for_score_blocks(const AttentionInputs& in, const AttentionGraph& graph,
+                      const AttentionOptions& options, Write&& write) {
+  Call call = make_call(in, view_of(graph), graph.nodes(), options);
+  Coefficients c = make_coefficients(in, call.rows.types, call.width, options, call.padded);
+  Table table(in.k.value(), in.v.value(), call.heads, call.padded, call.packed);
+  PaddedRows q(in.q.value(), call.heads, call.padded);
+  parallel_for(graph.nodes(), kBlockRows, [&](size_t begin, size_t end) {
+    EdgeOffset first = graph.offsets[begin];
+    size_t edges = graph.offsets[end] - first;
+    if (edges == 0) return;
+    Buffer<float> scores(edges * call.heads, MemoryTag::scores);
+    AttentionScores s{call.view(call.rows, table.view(), c), q.data(), scores.data(), first};
+    SPEX_CALL(attention_scores, s, begin, end);
+    write(first, std::as_const(scores).span());
+  });
+}
+
+}  // namespace
+
+Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
+                     const AttentionGraph& transposed, const AttentionOptions& options) {
+  require(transposed.nodes() == graph.nodes() && transposed.edges() == graph.edges(),
+          "attention: the transposed graph has {} edges, the graph {}", transposed.edges(),
+          graph.edges());
+  Call call = make_call(in, view_of(graph), graph.nodes(), options);
+  return attention(tape, in, call, [view = view_of(transposed)] { return view; });
+}
+
+Var regular_attention(Tape& tape, const AttentionInputs& in, const NeighbourMatrix& pattern,
+                      const AttentionOptions& options) {
+  bool weighted = static_cast<bool>(in.log_score_weight);
+  require(!weighted || !pattern.log_score.empty(), "attention: the pattern carries no log-scores");
+  Call call = make_call(in, view_of(pattern, weighted), pattern.sources, options);
+  auto transposed = std::make_shared<TransposedNeighbours>();
+  return attention(tape, in, call, [transposed, &pattern] {
+    *transposed = transpose(pattern);
+    return view_of(*transposed, pattern.sources, pattern.types);
+  });
+}
+
+void sparse_attention_scores(std::span<float> scores, const AttentionInputs& in,
+                             const AttentionGraph& graph, const AttentionOptions& options) {
+  require(scores.size() == graph.edges() * options.heads,
+          "attention: {} places for the scores of {} edges", scores.size(), graph.edges());
+  for_score_blocks(in, graph, options, [&](EdgeOffset first, std::span<const float> part) {
+    std::copy(part.begin(), part.end(),
+              scores.begin() + static_cast<ptrdiff_t>(first * options.heads));
+  });
+}
+
+void sparse_attention_scores(std::span<Half> scores, const AttentionInputs& in,
+                             const AttentionGraph& graph, const AttentionOptions& options) {
+  require(scores.size() == graph.edges() * options.heads,
+          "attention: {} places for the scores of {} edges", scores.size(), graph.edges());
+  for_score_blocks(in, graph, options, [&](EdgeOffset first, std::span<const float> part) {
+    to_half(scores.subspan(first * options.heads, part.size()), part);
+  });
+}
+
+}  // namespace spex
