@@ -46,6 +46,10 @@ AttentionGraph augment(const CsrGraph& graph, const CsrGraph& expander,
                        const AugmentOptions& options = {});
 
 // Row j lists the nodes that attend to j, grouped by type. Shares the arrays when symmetric.
+// Within a type the nodes ascend.
 AttentionGraph transpose(const AttentionGraph& graph);
+
+// A hash of the structure: tells whether scores in a file belong to this graph.
+uint64_t fingerprint(const AttentionGraph& graph);
 
 }  // namespace spex

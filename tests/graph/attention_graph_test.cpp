@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+#include <spex/core/error.h>
+#include <spex/core/random.h>
+#include <spex/core/threads.h>
+#include <spex/graph/attention_graph.h>
+#include <spex/graph/builder.h>
+#include <spex/graph/expander.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace spex {
+namespace {
+
+using Rows = std::vector<std::vector<NodeId>>;
+
+CsrGraph random_graph(size_t nodes, size_t edges, bool undirected) {
+  Random random(edges, Purpose::test);
+  std::vector<NodeId> sources, targets;
+  for (size_t e = 0; e < edges; ++e) {
+    sources.push_back(static_cast<NodeId>(random.below(nodes, 2 * e)));
+    targets.push_back(static_cast<NodeId>(random.below(nodes / 2 + 1, 2 * e + 1)));
+  }
+  return build_csr(nodes, sources, targets, {.undirected = undirected}).graph;
+}
+
+std::vector<NodeId> segment(const AttentionGraph& graph, EdgeType edge_type, size_t node) {
+  auto type = static_cast<size_t>(edge_type);
+  return {graph.neighbours.begin() + graph.segment_begin(type, node),
+          graph.neighbours.begin() + graph.segment_end(type, node)};
+}
+
+std::vector<NodeId> list(std::span<const NodeId> row) {
+  return {row.begin(), row.end()};
+}
+
+// Transposing by its definition: an edge i -> j of a type becomes j -> i of that type.
+void expect_transposed(const AttentionGraph& transposed, const AttentionGraph& graph) {
+  ASSERT_EQ(transposed.types, graph.types);
+  ASSERT_EQ(transposed.edges(), graph.edges());
+  for (size_t t = 0; t < graph.types; ++t) {
+    Rows rows(graph.nodes());
+    for (size_t i = 0; i < graph.nodes(); ++i)
+      for (EdgeOffset e = graph.segment_begin(t, i); e < graph.segment_end(t, i); ++e)
+        rows[graph.neighbours[e]].push_back(static_cast<NodeId>(i));
+    for (size_t j = 0; j < graph.nodes(); ++j)
+      ASSERT_EQ(segment(transposed, static_cast<EdgeType>(t), j), rows[j]) << t << ' ' << j;
+  }
+}
+
+TEST(Augment, GroupsEachRowByType) {
+  CsrGraph graph = random_graph(200, 900, false);
+  CsrGraph expander = make_expander(200, {.degree = 4}).graph;
+  AttentionGraph joined = augment(graph, expander);
+  ASSERT_EQ(joined.nodes(), 200);
+  EXPECT_EQ(joined.types, 3);
+  EXPECT_EQ(joined.edges(), graph.edges() + expander.edges() + 200);
+  EXPECT_FALSE(joined.symmetric);
+  for (NodeId i = 0; i < 200; ++i) {
+    EXPECT_EQ(segment(joined, EdgeType::graph, i), list(graph.row(i)));
+    EXPECT_EQ(segment(joined, EdgeType::expander, i), list(expander.row(i)));
+    EXPECT_EQ(segment(joined, EdgeType::self_loop, i), std::vector<NodeId>{i});
+  }
+}
+
+TEST(Augment, VirtualNodesAreJoinedToAllNodesBothWays) {
+  CsrGraph graph = random_graph(50, 100, true);
+  AttentionGraph joined = augment(graph, {}, {.virtual_nodes = 2});
+  ASSERT_EQ(joined.nodes(), 52);
+  EXPECT_EQ(joined.types, 4);
+  EXPECT_TRUE(joined.symmetric);
+  for (NodeId i = 0; i < 50; ++i) {
+    EXPECT_EQ(segment(joined, EdgeType::graph, i), list(graph.row(i)));
+    EXPECT_TRUE(segment(joined, EdgeType::expander, i).empty());
+    EXPECT_EQ(segment(joined, EdgeType::virtual_node, i), (std::vector<NodeId>{50, 51}));
+  }
+  for (size_t v : {50UL, 51UL}) {
+    auto row = segment(joined, EdgeType::virtual_node, v);
+    ASSERT_EQ(row.size(), 50);
+    for (NodeId i = 0; i < 50; ++i) EXPECT_EQ(row[i], i);
+    EXPECT_EQ(joined.offsets[v + 1] - joined.offsets[v], 50);
+  }
+}
+
+TEST(Augment, WithoutSelfLoopsAndExpanderIsTheGraph) {
+  CsrGraph graph = random_graph(100, 300, true);
+  AttentionGraph joined = augment(graph, {}, {.self_loops = false});
+  EXPECT_TRUE(std::ranges::equal(joined.neighbours.span(), graph.neighbours.span()));
+  EXPECT_TRUE(std::ranges::equal(joined.offsets.span(), graph.offsets.span()));
+}
+
+TEST(Augment, RejectsAnExpanderOfAnotherSize) {
+  EXPECT_THROW(augment(random_graph(10, 20, true), make_expander(11, {.degree = 2}).graph), Error);
+}
+
+TEST(Transpose, MatchesItsDefinitionForAnyThreadCount) {
+  AttentionGraph graph = augment(random_graph(300, 2000, false),
+                                 make_expander(300, {.degree = 6}).graph, {.virtual_nodes = 1});
+  for (int count : {1, 2, 5}) {
+    set_threads(count);
+    expect_transposed(transpose(graph), graph);
+  }
+  set_threads(0);
+}
+
+TEST(Transpose, OfASymmetricGraphIsItself) {
+  AttentionGraph graph = augment(random_graph(300, 2000, true),
+                                 make_expander(300, {.degree = 6}).graph, {.virtual_nodes = 2});
+  ASSERT_TRUE(graph.symmetric);
+  EXPECT_EQ(transpose(graph).neighbours.data(), graph.neighbours.data());
+  AttentionGraph forced = graph;
+  forced.symmetric = false;
+  expect_transposed(graph, graph);
+  EXPECT_TRUE(std::ranges::equal(transpose(forced).neighbours.span(), graph.neighbours.span()));
+}
+
+TEST(Fingerprint, ChangesWithAnyArrayAndNotWithThreads) {
+  CsrGraph graph = random_graph(20000, 200'000, true);
+  AttentionGraph plain = augment(graph, {});
+  uint64_t expected = fingerprint(plain);
+  set_threads(1);
+  EXPECT_EQ(fingerprint(plain), expected);
+  set_threads(0);
+  EXPECT_NE(fingerprint(augment(graph, {}, {.self_loops = false})), expected);
+  EXPECT_NE(fingerprint(augment(graph, {}, {.virtual_nodes = 1})), expected);
+  EXPECT_NE(fingerprint(augment(random_graph(20000, 200'001, true), {})), expected);
+
+  Buffer<NodeId> changed(plain.edges(), MemoryTag::graph);
+  std::ranges::copy(plain.neighbours, changed.begin());
+  changed[plain.edges() - 1] ^= 1;
+  AttentionGraph other = plain;
+  other.neighbours = std::move(changed);
+  EXPECT_NE(fingerprint(other), expected);
+}
+
+}  // namespace
+}  // namespace spex
