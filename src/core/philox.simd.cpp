@@ -77,20 +77,32 @@ inline void store(uint32_t* words, const State& s) {
 #endif
 }
 
+// The keys of the ten rounds, spread over vectors once per call: reading them costs nothing, the
+// spreading would compete with the shuffles.
+struct Keys {
+  Words even[10], odd[10];
+};
+
+inline void spread(Keys& keys, uint32_t key0, uint32_t key1) {
+  for (int i = 0; i < 10; ++i) {
+    keys.even[i] = all(key0);
+    keys.odd[i] = all(key1);
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+}
+
 // Two vectors of counters at a time: the rounds of one hide the latency of the other.
-inline void blocks(uint32_t* words, uint64_t first, const PhiloxStream& stream) {
+inline void blocks(uint32_t* words, uint64_t first, const PhiloxStream& stream, const Keys& keys) {
   Words index;
   for (size_t i = 0; i < kLanes; ++i) index[i] = first + i;
   Words next = index + kLanes;
   State a = {index, upper(index), all(stream.high[0]), all(stream.high[1])};
   State b = {next, upper(next), all(stream.high[0]), all(stream.high[1])};
-  uint32_t key0 = stream.key[0], key1 = stream.key[1];
 #pragma GCC unroll 10
   for (int i = 0; i < 10; ++i) {
-    round(a, all(key0), all(key1));
-    round(b, all(key0), all(key1));
-    key0 += 0x9E3779B9;
-    key1 += 0xBB67AE85;
+    round(a, keys.even[i], keys.odd[i]);
+    round(b, keys.even[i], keys.odd[i]);
   }
   store(words, a);
   store(words + 4 * kLanes, b);
@@ -99,12 +111,14 @@ inline void blocks(uint32_t* words, uint64_t first, const PhiloxStream& stream) 
 }  // namespace
 
 void philox(uint32_t* words, size_t count, const PhiloxStream& stream) {
+  Keys keys;
+  spread(keys, stream.key[0], stream.key[1]);
   size_t done = 0;
   for (; done + 2 * kLanes <= count; done += 2 * kLanes)
-    blocks(words + 4 * done, stream.first + done, stream);
+    blocks(words + 4 * done, stream.first + done, stream, keys);
   if (done == count) return;
   uint32_t rest[8 * kLanes];
-  blocks(rest, stream.first + done, stream);
+  blocks(rest, stream.first + done, stream, keys);
   for (size_t i = 0; i < 4 * (count - done); ++i) words[4 * done + i] = rest[i];
 }
 
