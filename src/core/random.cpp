@@ -1,10 +1,13 @@
 #include <Random123/philox.h>
 #include <spex/core/random.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 #include <utility>
+
+#include "core/philox.h"
 
 namespace spex {
 namespace {
@@ -18,13 +21,22 @@ double to_unit(uint32_t high, uint32_t low) {
 }  // namespace
 
 std::array<uint32_t, 4> Random::bits(uint64_t index) const {
-  // The upper half of the seed stirs the layer word: layers are few, so no two purposes can meet.
   r123::Philox4x32::ctr_type counter = {
-      {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), epoch_,
-       layer_ + static_cast<uint32_t>(seed_ >> 32) * 0x9e3779b9U}};
+      {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), epoch_, layer_word()}};
   r123::Philox4x32::key_type key = {{static_cast<uint32_t>(seed_), purpose_}};
   auto result = r123::Philox4x32()(counter, key);
   return {result[0], result[1], result[2], result[3]};
+}
+
+void Random::fill(std::span<uint32_t> words, uint64_t first_index) const {
+  PhiloxStream stream = {
+      first_index, {epoch_, layer_word()}, {static_cast<uint32_t>(seed_), purpose_}};
+  size_t whole = words.size() / 4;
+  SPEX_CALL(philox, words.data(), whole, stream);
+  if (size_t rest = words.size() % 4) {
+    auto last = bits(first_index + whole);
+    std::copy_n(last.begin(), rest, words.begin() + static_cast<ptrdiff_t>(4 * whole));
+  }
 }
 
 double Random::uniform(uint64_t index) const {

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <spex/core/cpu.h>
 #include <spex/core/random.h>
 
 #include <algorithm>
@@ -67,6 +68,24 @@ TEST(Random, BelowStaysBelowItsBound) {
   Random random(3, Purpose::test);
   for (uint64_t bound : {1ULL, 2ULL, 7ULL, 1ULL << 40})
     for (int i = 0; i < 100; ++i) EXPECT_LT(random.below(bound, i), bound);
+}
+
+TEST(Random, FillGivesTheSameBitsAsOneByOneOnEveryInstructionSet) {
+  Isa before = isa();
+  Random random((uint64_t{5} << 32) + 7, Purpose::test, 3, 2);
+  for (Isa each : supported_isas()) {
+    set_isa(each);
+    for (size_t count : {0, 1, 4, 7, 64, 1000, 1027})
+      for (uint64_t first : {uint64_t{0}, uint64_t{0xFFFFFFF0}, uint64_t{1} << 40}) {
+        std::vector<uint32_t> words(count + 1, 42);
+        random.fill({words.data(), count}, first);
+        for (size_t i = 0; i < count; ++i)
+          ASSERT_EQ(words[i], random.bits(first + i / 4)[i % 4])
+              << name(each) << ", word " << i << " of " << count << " from " << first;
+        EXPECT_EQ(words[count], 42U) << "wrote past the end";
+      }
+  }
+  set_isa(before);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace spex {
@@ -33,12 +34,19 @@ class Random {
   double normal(uint64_t index) const;                   // mean 0, variance 1
   uint64_t below(uint64_t bound, uint64_t index) const;  // in [0, bound), without bias; bound > 0
 
+  // Many at once, much faster than one by one: words[4 i .. 4 i + 3] = bits(first_index + i). The
+  // last of them may be cut short by the end of `words`.
+  void fill(std::span<uint32_t> words, uint64_t first_index) const;
+
   uint64_t seed() const { return seed_; }
   uint32_t purpose() const { return purpose_; }
   uint32_t epoch() const { return epoch_; }
   uint32_t layer() const { return layer_; }
 
  private:
+  // The upper half of the seed stirs the layer word: layers are few, so no two purposes can meet.
+  uint32_t layer_word() const { return layer_ + static_cast<uint32_t>(seed_ >> 32) * 0x9e3779b9U; }
+
   uint64_t seed_;
   uint32_t purpose_, epoch_, layer_;
 };

@@ -12,4 +12,9 @@ enum class Activation { none, relu };
 Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias = {},
            Activation activation = Activation::none);
 
+// The same for sparse features, which are constants: W and b alone get gradients. x must outlive
+// the tape.
+Var linear(Tape& tape, const SparseMatrix& x, const Var& weight, const Var& bias = {},
+           Activation activation = Activation::none);
+
 }  // namespace spex

@@ -53,11 +53,15 @@ class Value {
  public:
   explicit Value(Matrix matrix) : matrix_(std::move(matrix)), view_(matrix_.view()) {}
   explicit Value(ConstMatrixView view) : view_(view) {}
+  // A part of another value, which it keeps alive.
+  Value(ConstMatrixView part, std::shared_ptr<const Value> whole)
+      : view_(part), whole_(std::move(whole)) {}
   ConstMatrixView view() const { return view_; }
 
  private:
   Matrix matrix_;
   ConstMatrixView view_;
+  std::shared_ptr<const Value> whole_;
 };
 
 class Var {

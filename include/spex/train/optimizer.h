@@ -1,0 +1,46 @@
+// AdamW (Loshchilov and Hutter, "Decoupled weight decay regularization") and gradient clipping,
+// over a model's table of parameters.
+#pragma once
+
+#include <spex/tensor/parameters.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace spex {
+
+struct AdamWOptions {
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+  float weight_decay = 1e-3F;  // applied to every parameter
+};
+
+class AdamW {
+ public:
+  // The table must not grow afterwards, and must outlive the optimiser.
+  explicit AdamW(Parameters& parameters, AdamWOptions options = {});
+
+  void step(float learning_rate);  // reads the gradients, leaves them as they are
+
+  // The state, for checkpoints; i counts the parameters in the order of the table.
+  Matrix& first_moment(size_t i) { return moments_[i].first; }
+  Matrix& second_moment(size_t i) { return moments_[i].second; }
+  uint64_t& steps() { return steps_; }
+
+ private:
+  struct Moments {
+    Matrix first, second;
+  };
+  Parameters& parameters_;
+  AdamWOptions options_;
+  std::vector<Moments> moments_;
+  uint64_t steps_ = 0;
+};
+
+// Scales all gradients by min(1, max_norm / (norm + 1e-6)), where norm is the length of all of them
+// taken as one vector. Returns that norm, before clipping.
+double clip_gradients(Parameters& parameters, double max_norm);
+
+}  // namespace spex
