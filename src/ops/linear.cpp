@@ -1,11 +1,12 @@
 // N rows, I inputs, O outputs. Work is cut into blocks of rows that stay in the cache between the
 // matrix product and what follows it (bias, ReLU), so those cost no memory traffic of their own.
-#include <spex/core/error.h>
 #include <spex/core/threads.h>
 #include <spex/ops/linear.h>
 #include <spex/tensor/gemm.h>
 
 #include <algorithm>
+
+#include "ops/bias_relu.h"
 
 namespace spex {
 namespace {
@@ -15,16 +16,6 @@ size_t block_rows(size_t inputs, size_t outputs) {
   return std::clamp<size_t>(65536 / std::max(inputs, outputs), 64, 4096);
 }
 
-void add_bias_and_activate(MatrixView y, const float* bias, Activation activation) {
-  for (size_t r = 0; r < y.rows; ++r) {
-    float* row = y.row(r);
-    if (bias)
-      for (size_t c = 0; c < y.cols; ++c) row[c] += bias[c];
-    if (activation == Activation::relu)
-      for (size_t c = 0; c < y.cols; ++c) row[c] = std::max(row[c], 0.0F);
-  }
-}
-
 void linear_forward(MatrixView y, ConstMatrixView x, ConstMatrixView w, const float* bias,
                     Activation activation) {
   parallel_for(x.rows, block_rows(w.rows, w.cols), [&](size_t begin, size_t end) {
@@ -32,12 +23,6 @@ void linear_forward(MatrixView y, ConstMatrixView x, ConstMatrixView w, const fl
     gemm(block, x.block(begin, end - begin), Transpose::no, w, Transpose::no);
     if (bias || activation == Activation::relu) add_bias_and_activate(block, bias, activation);
   });
-}
-
-// dy <- dy where y > 0: the gradient of ReLU, from its result alone.
-void mask_by_sign(MatrixView dy, ConstMatrixView y) {
-  for (size_t r = 0; r < dy.rows; ++r)
-    for (size_t c = 0; c < dy.cols; ++c) dy(r, c) = y(r, c) > 0.0F ? dy(r, c) : 0.0F;
 }
 
 void add_column_sums(float* sums, ConstMatrixView dy) {
@@ -86,11 +71,8 @@ void linear_backward(const LinearGradients& out, MatrixView dy, ConstMatrixView 
 }  // namespace
 
 Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias, Activation activation) {
-  bool has_bias = static_cast<bool>(bias);
-  require(x.cols() == weight.rows(), "linear: {} columns meet a weight of {} rows", x.cols(),
-          weight.rows());
-  require(!has_bias || (bias.rows() == 1 && bias.cols() == weight.cols()),
-          "linear: a bias of {} x {} for {} outputs", bias.rows(), bias.cols(), weight.cols());
+  bool has_bias = bias.keep() != nullptr;
+  check_linear(x.cols(), weight, bias);
   Matrix y(x.rows(), weight.cols(), MemoryTag::activations);
   linear_forward(y, x.value(), weight.value(), has_bias ? bias.value().data : nullptr, activation);
 

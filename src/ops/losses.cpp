@@ -1,0 +1,157 @@
+// Each loss is a weighted mean of terms; the terms and their derivatives are computed a row at a
+// time. Kept for backward: the logits (or predictions), which their maker keeps or frees after.
+#include <spex/core/threads.h>
+#include <spex/ops/losses.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/checks.h"
+
+namespace spex {
+namespace {
+
+constexpr size_t kRows = 1024;  // per block
+
+// The sum of weight * term, and of the weights.
+struct Total {
+  double loss = 0, weight = 0;
+  Total& operator+=(const Total& other) {
+    loss += other.loss;
+    weight += other.weight;
+    return *this;
+  }
+};
+
+// The loss as a Var. row_term(r, d) returns what row r adds and, unless d is null, adds the
+// derivative of its terms by the row's logits, times d's scale, to d's row.
+struct RowGradient {
+  float* row;
+  double scale;
+};
+
+template <class RowTerm>
+Var loss(Tape& tape, const Var& logits, std::span<const NodeId> rows, const char* what,
+         RowTerm row_term) {
+  require(!rows.empty(), "{}: no rows to take the mean over", what);
+  for (NodeId row : rows)
+    require(row < logits.rows(), "{}: row {} of {}", what, row, logits.rows());
+  Total total = parallel_sum(rows.size(), kRows, Total{}, [&](size_t begin, size_t end) {
+    Total part;
+    for (size_t i = begin; i < end; ++i)
+      part += row_term(logits.value().row(rows[i]), rows[i], nullptr);
+    return part;
+  });
+  Matrix value(1, 1, MemoryTag::activations);
+  value(0, 0) = total.weight > 0 ? static_cast<float>(total.loss / total.weight) : 0.0F;
+  return tape.result(std::move(value), {logits},
+                     [kept = logits.keep(), dlogits = logits.gradient(), rows, total,
+                      row_term](ConstMatrixView dloss) {
+                       ConstMatrixView x = kept->view();
+                       MatrixView out = dlogits->accumulator(x.rows, x.cols);
+                       if (total.weight == 0) return;
+                       double scale = dloss(0, 0) / total.weight;
+                       parallel_for(rows.size(), kRows, [&](size_t begin, size_t end) {
+                         for (size_t i = begin; i < end; ++i) {
+                           RowGradient d = {out.row(rows[i]), scale};
+                           row_term(x.row(rows[i]), rows[i], &d);
+                         }
+                       });
+                     });
+}
+
+// The sum over a row's targets that are present; term(z, t) gives the loss, slope(z, t) dloss/dz.
+template <class Term, class Slope>
+Total sum_present(const float* z, const float* targets, size_t cols, const RowGradient* d,
+                  Term term, Slope slope) {
+  Total total;
+  for (size_t c = 0; c < cols; ++c) {
+    if (std::isnan(targets[c])) continue;
+    total += {term(double{z[c]}, double{targets[c]}), 1.0};
+    if (d) d->row[c] += static_cast<float>(d->scale * slope(double{z[c]}, double{targets[c]}));
+  }
+  return total;
+}
+
+// -t log(sigmoid(z)) - (1 - t) log(1 - sigmoid(z)), without overflow.
+double logistic_loss(double z, double t) {
+  return std::max(z, 0.0) - z * t + std::log1p(std::exp(-std::abs(z)));
+}
+double logistic_slope(double z, double t) {
+  return 1.0 / (1.0 + std::exp(-z)) - t;
+}
+
+void check_targets(const Var& logits, ConstMatrixView targets, const char* what) {
+  require(targets.rows == logits.rows() && targets.cols == logits.cols(),
+          "{}: targets of {} x {} for {} x {}", what, targets.rows, targets.cols, logits.rows(),
+          logits.cols());
+}
+
+void check_classes(std::span<const int32_t> classes, std::span<const NodeId> rows, size_t nodes,
+                   size_t count, const char* what) {
+  require(classes.size() == nodes, "{}: {} classes for {} rows", what, classes.size(), nodes);
+  for (NodeId row : rows)
+    if (row < nodes)
+      require(classes[row] >= 0 && static_cast<size_t>(classes[row]) < count,
+              "{}: node {} has class {}, expected 0 .. {}", what, row, classes[row], count - 1);
+}
+
+}  // namespace
+
+// dlogits = weight (softmax(logits) - onehot(class)) / (sum of weights)
+Var softmax_cross_entropy(Tape& tape, const Var& logits, std::span<const int32_t> classes,
+                          std::span<const NodeId> rows, std::span<const float> class_weights) {
+  size_t count = logits.cols();
+  check_classes(classes, rows, logits.rows(), count, "softmax_cross_entropy");
+  require(class_weights.empty() || class_weights.size() == count,
+          "softmax_cross_entropy: {} weights for {} classes", class_weights.size(), count);
+  auto row_term = [=](const float* z, NodeId row, const RowGradient* d) {
+    auto label = static_cast<size_t>(classes[row]);
+    double weight = class_weights.empty() ? 1.0 : class_weights[label];
+    double largest = *std::max_element(z, z + count), sum = 0;
+    for (size_t c = 0; c < count; ++c) sum += std::exp(z[c] - largest);
+    if (d) {
+      double scale = d->scale * weight;
+      for (size_t c = 0; c < count; ++c)
+        d->row[c] += static_cast<float>(scale * std::exp(z[c] - largest) / sum);
+      d->row[label] -= static_cast<float>(scale);
+    }
+    return Total{weight * (std::log(sum) + largest - z[label]), weight};
+  };
+  return loss(tape, logits, rows, "softmax_cross_entropy", row_term);
+}
+
+// dlogits = (sigmoid(logits) - targets) / (number present)
+Var binary_cross_entropy(Tape& tape, const Var& logits, ConstMatrixView targets,
+                         std::span<const NodeId> rows) {
+  check_targets(logits, targets, "binary_cross_entropy");
+  auto row_term = [targets](const float* z, NodeId row, const RowGradient* d) {
+    return sum_present(z, targets.row(row), targets.cols, d, logistic_loss, logistic_slope);
+  };
+  return loss(tape, logits, rows, "binary_cross_entropy", row_term);
+}
+
+Var binary_cross_entropy(Tape& tape, const Var& logits, std::span<const int32_t> classes,
+                         std::span<const NodeId> rows) {
+  require_shape(logits, logits.rows(), 1, "binary_cross_entropy");
+  check_classes(classes, rows, logits.rows(), 2, "binary_cross_entropy");
+  auto row_term = [classes](const float* z, NodeId row, const RowGradient* d) {
+    auto target = static_cast<float>(classes[row]);
+    return sum_present(z, &target, 1, d, logistic_loss, logistic_slope);
+  };
+  return loss(tape, logits, rows, "binary_cross_entropy", row_term);
+}
+
+// dprediction = 2 (prediction - targets) / (number present)
+Var mean_squared_error(Tape& tape, const Var& prediction, ConstMatrixView targets,
+                       std::span<const NodeId> rows) {
+  check_targets(prediction, targets, "mean_squared_error");
+  auto row_term = [targets](const float* z, NodeId row, const RowGradient* d) {
+    return sum_present(
+        z, targets.row(row), targets.cols, d, [](double a, double t) { return (a - t) * (a - t); },
+        [](double a, double t) { return 2 * (a - t); });
+  };
+  return loss(tape, prediction, rows, "mean_squared_error", row_term);
+}
+
+}  // namespace spex
