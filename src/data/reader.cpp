@@ -1,0 +1,68 @@
+#include <spex/core/error.h>
+#include <spex/core/files.h>
+#include <spex/data/native.h>
+#include <spex/data/reader.h>
+#include <spex/data/validate.h>
+
+#include "data/formats.h"
+#include "data/npz_datasets.h"
+
+namespace spex {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_any(const fs::path& folder, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (fs::exists(folder / name)) return true;
+  return false;
+}
+
+Draft read_folder(const fs::path& folder, const ReadOptions& options) {
+  if (has_any(folder, {"raw/edge.csv.gz", "raw/edge.csv", "edge.csv.gz"}))
+    return read_ogb(folder, options);
+  if (has_any(folder, {"out1_graph_edges.txt", "out1_node_feature_label.txt"}))
+    return read_geom_gcn(folder);
+  if (has_any(folder, {"data.json"})) return read_wikics(JsonFile::open(folder / "data.json"));
+  Draft draft = read_table_files(find_tables(folder), options);
+  draft.path = folder;
+  return draft;
+}
+
+Draft read_file(const fs::path& path, std::string_view start, const ReadOptions& options) {
+  require(!start.empty(), "{} is empty", path.string());
+  if (start.starts_with("PK")) return read_npz(NpzArchive::open(path));
+  if (start.starts_with("MATLAB 5.0")) return read_mat(path);
+  require(!start.starts_with("MATLAB") && !start.starts_with("\x89HDF"),
+          "{} is a MATLAB 7.3 or HDF5 file; save it with save(..., '-v7')", path.string());
+  require(!start.starts_with("\x93NUMPY"),
+          "{} is a single numpy array; expected an .npz with edges, features and labels",
+          path.string());
+  size_t first = start.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && (start[first] == '{' || start[first] == '['))
+    return read_wikics(JsonFile::open(path));
+  return read_table_files({path, {}, {}}, options);
+}
+
+}  // namespace
+
+Dataset read_dataset(const fs::path& path, const ReadOptions& options) {
+  require(fs::exists(path), "{} does not exist", path.string());
+  if (fs::is_directory(path)) return finish(read_folder(path, options), options);
+  auto file = MappedFile::open(path);
+  std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  std::string_view start = text.substr(0, 256);
+  // A safetensors file starts with the length of its header, then the header's bracket.
+  if (start.size() > 8 && start[8] == '{' && start[6] == 0 && start[7] == 0) {
+    Dataset dataset = load_native(path);
+    if (options.validate) validate(dataset);
+    return dataset;
+  }
+  return finish(read_file(path, start, options), options);
+}
+
+Dataset read_tables(const TableFiles& files, const ReadOptions& options) {
+  return finish(read_table_files(files, options), options);
+}
+
+}  // namespace spex
