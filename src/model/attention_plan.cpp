@@ -23,7 +23,8 @@ AttentionPlan scoring_attention(const AttentionGraph& graph, const AttentionGrap
 
 AttentionPlan sampled_attention(std::span<const NeighbourMatrix> layers) {
   return {[layers](size_t layer) { return layers[layer].queries; },
-          [layers](Tape& tape, size_t layer, const AttentionInputs& in, const AttentionOptions& options) {
+          [layers](Tape& tape, size_t layer, const AttentionInputs& in,
+                   const AttentionOptions& options) {
             return regular_attention(tape, in, layers[layer], options);
           },
           layers.empty() ? 3 : layers[0].types};

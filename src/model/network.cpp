@@ -16,7 +16,8 @@ enum class Site : uint32_t { attention, hidden, output, count };
 
 Random dropout_at(const Pass& pass, size_t layer, Site site) {
   return {pass.seed, Purpose::dropout, pass.step,
-          static_cast<uint32_t>(layer) * static_cast<uint32_t>(Site::count) + static_cast<uint32_t>(site)};
+          static_cast<uint32_t>(layer) * static_cast<uint32_t>(Site::count) +
+              static_cast<uint32_t>(site)};
 }
 
 void inspect(const Pass& pass, const std::string& stage, const Var& value) {
@@ -29,14 +30,18 @@ Network::Network(const NetworkOptions& options, uint64_t seed) : options_(option
   require(options.layers > 0 && options.width > 0 && options.inputs > 0 && options.outputs > 0,
           "a network needs at least one layer, feature, output and a width above 0");
   require(options.heads > 0 && options.width % options.heads == 0,
-          "a width of {} cannot be shared by {} heads; choose a multiple", options.width, options.heads);
+          "a width of {} cannot be shared by {} heads; choose a multiple", options.width,
+          options.heads);
   encoder_ = add_linear("encoder", options.inputs, options.width, true);
   type_embedding_ = &parameters_.add("edge_types", options.edge_types, options.width);
   if (options.virtual_nodes > 0)
     virtual_embedding_ = &parameters_.add("virtual_nodes", options.virtual_nodes, options.width);
-  for (size_t i = 0; i < options.pre_layers; ++i) pre_.push_back(add_dense(fmt::format("pre.{}", i)));
-  for (size_t i = 0; i < options.layers; ++i) layers_.push_back(add_layer(fmt::format("layers.{}", i)));
-  for (size_t i = 0; i < options.post_layers; ++i) post_.push_back(add_dense(fmt::format("post.{}", i)));
+  for (size_t i = 0; i < options.pre_layers; ++i)
+    pre_.push_back(add_dense(fmt::format("pre.{}", i)));
+  for (size_t i = 0; i < options.layers; ++i)
+    layers_.push_back(add_layer(fmt::format("layers.{}", i)));
+  for (size_t i = 0; i < options.post_layers; ++i)
+    post_.push_back(add_dense(fmt::format("post.{}", i)));
   head_ = add_linear("head", options.width, options.outputs, true);
   if (options.modulation == Modulation::sum) {
     ones_ = Matrix(options.width, options.width, MemoryTag::parameters);
@@ -45,7 +50,8 @@ Network::Network(const NetworkOptions& options, uint64_t seed) : options_(option
   initialise(seed);
 }
 
-Network::Linear Network::add_linear(const std::string& name, size_t inputs, size_t outputs, bool bias) {
+Network::Linear Network::add_linear(const std::string& name, size_t inputs, size_t outputs,
+                                    bool bias) {
   return {&parameters_.add(name + ".weight", inputs, outputs),
           bias ? &parameters_.add(name + ".bias", 1, outputs) : nullptr};
 }
@@ -133,7 +139,8 @@ Var Network::apply(Tape& tape, const NormParameters& norm, const Var& x, bool tr
 }
 
 Var Network::apply(Tape& tape, const Dense& dense, const Var& x, bool training) {
-  return normalize_rows(tape, relu(tape, apply(tape, dense.norm, apply(tape, dense.linear, x), training)));
+  return normalize_rows(
+      tape, relu(tape, apply(tape, dense.norm, apply(tape, dense.linear, x), training)));
 }
 
 Var Network::encode(Tape& tape, const NetworkInput& input) {
@@ -145,8 +152,8 @@ Var Network::encode(Tape& tape, const NetworkInput& input) {
   return append_rows(tape, x, tape.parameter(*virtual_embedding_));
 }
 
-Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries, const AttentionPlan& plan,
-                    const Pass& pass) {
+Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
+                    const AttentionPlan& plan, const Pass& pass) {
   const Layer& layer = layers_[index];
   Var types = tape.parameter(*type_embedding_);
   AttentionInputs in;
@@ -182,7 +189,8 @@ Var Network::run_layer(Tape& tape, size_t index, const Var& x, const AttentionPl
   return apply(tape, layer.norm2, out, pass.training);
 }
 
-Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan& plan, const Pass& pass) {
+Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan& plan,
+                     const Pass& pass) {
   require(plan.types == options_.edge_types, "a network for {} edge types meets a graph with {}",
           options_.edge_types, plan.types);
   Var x = encode(tape, input);

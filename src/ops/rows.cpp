@@ -39,11 +39,10 @@ void scatter_add(MatrixView out, ConstMatrixView dy, std::span<const NodeId> row
   });
 }
 
-// Columns [first, first + count) of dy, as a contribution to one of the joined inputs.
-void give_columns(Gradient& gradient, ConstMatrixView dy, size_t first, size_t count) {
-  GradientTarget target = gradient.target(dy.rows, count);
-  target.add ? add(target.out, dy.columns(first, count))
-             : copy(target.out, dy.columns(first, count));
+// A part of dy, as a contribution to one of the joined inputs.
+void give_part(Gradient& gradient, ConstMatrixView part) {
+  GradientTarget target = gradient.target(part.rows, part.cols);
+  target.add ? add(target.out, part) : copy(target.out, part);
 }
 
 }  // namespace
@@ -61,6 +60,7 @@ Var gather_rows(Tape& tape, const Var& x, std::span<const NodeId> rows) {
 // dx = dy, with zeros below. Kept for backward: nothing.
 Var first_rows(Tape& tape, const Var& x, size_t count) {
   require(count <= x.rows(), "first_rows: {} of {} rows", count, x.rows());
+  if (count == x.rows()) return x;
   auto part = std::make_shared<const Value>(x.value().block(0, count), x.keep());
   return tape.result(std::move(part), {x},
                      [dx = x.gradient(), rows = x.rows(), count](ConstMatrixView dy) {
@@ -69,6 +69,19 @@ Var first_rows(Tape& tape, const Var& x, size_t count) {
                        if (target.add) return add(top, dy);
                        copy(top, dy);
                        fill(target.out.block(count, rows - count), 0.0F);
+                     });
+}
+
+// da = upper rows of dy, db = lower rows. Kept for backward: nothing.
+Var append_rows(Tape& tape, const Var& a, const Var& b) {
+  require(a.cols() == b.cols(), "append_rows: {} columns meet {}", a.cols(), b.cols());
+  Matrix y(a.rows() + b.rows(), a.cols(), MemoryTag::activations);
+  copy(y.view().block(0, a.rows()), a.value());
+  copy(y.view().block(a.rows(), b.rows()), b.value());
+  return tape.result(std::move(y), {a, b},
+                     [da = a.gradient(), db = b.gradient(), above = a.rows()](ConstMatrixView dy) {
+                       if (da) give_part(*da, dy.block(0, above));
+                       if (db) give_part(*db, dy.block(above, dy.rows - above));
                      });
 }
 
@@ -81,8 +94,8 @@ Var concatenate(Tape& tape, const Var& a, const Var& b) {
   return tape.result(std::move(y), {a, b},
                      [da = a.gradient(), db = b.gradient(), left = a.cols(),
                       right = b.cols()](ConstMatrixView dy) {
-                       if (da) give_columns(*da, dy, 0, left);
-                       if (db) give_columns(*db, dy, left, right);
+                       if (da) give_part(*da, dy.columns(0, left));
+                       if (db) give_part(*db, dy.columns(left, right));
                      });
 }
 

@@ -1,5 +1,6 @@
 #include <spex/core/error.h>
 #include <spex/train/config.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +8,6 @@
 #include <map>
 #include <numeric>
 #include <sstream>
-#include <toml++/toml.h>
 
 namespace spex {
 namespace {
@@ -17,7 +17,8 @@ template <class E>
 using Words = std::vector<std::pair<std::string_view, E>>;
 
 const Words<Model>& words(Model) {
-  static const Words<Model> words = {{"spexphormer", Model::spexphormer}, {"exphormer", Model::exphormer}};
+  static const Words<Model> words = {{"spexphormer", Model::spexphormer},
+                                     {"exphormer", Model::exphormer}};
   return words;
 }
 const Words<Metric>& words(Metric) {
@@ -28,7 +29,8 @@ const Words<Metric>& words(Metric) {
   return words;
 }
 const Words<Norm>& words(Norm) {
-  static const Words<Norm> words = {{"layer", Norm::layer}, {"batch", Norm::batch}, {"graph", Norm::graph}};
+  static const Words<Norm> words = {
+      {"layer", Norm::layer}, {"batch", Norm::batch}, {"graph", Norm::graph}};
   return words;
 }
 const Words<Modulation>& words(Modulation) {
@@ -107,7 +109,7 @@ void visit_config(auto& c, Visit&& visit) {
 }
 
 template <class E>
-  requires std::is_enum_v<E>
+requires std::is_enum_v<E>
 void parse(E& out, const std::string& text, const std::string& key) {
   std::string possible;
   for (const auto& [word, value] : words(E{})) {
@@ -121,8 +123,9 @@ void parse(E& out, const std::string& text, const std::string& key) {
 }
 
 template <class T>
-  requires(std::same_as<T, size_t> || std::same_as<T, double>)
-void parse(T& out, const std::string& text, const std::string& key) {
+requires(std::same_as<T, size_t> || std::same_as<T, double>) void parse(T& out,
+                                                                        const std::string& text,
+                                                                        const std::string& key) {
   T value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   require(error == std::errc() && end == text.data() + text.size(), "{} needs {}, not \"{}\"", key,
@@ -135,7 +138,9 @@ void parse(bool& out, const std::string& text, const std::string& key) {
   out = text == "true";
 }
 
-void parse(std::string& out, const std::string& text, const std::string&) { out = text; }
+void parse(std::string& out, const std::string& text, const std::string&) {
+  out = text;
+}
 
 void parse(std::vector<size_t>& out, const std::string& text, const std::string& key) {
   std::vector<size_t> values;
@@ -148,24 +153,30 @@ void parse(std::vector<size_t>& out, const std::string& text, const std::string&
 }
 
 template <class E>
-  requires std::is_enum_v<E>
-std::string format(E value) {
+requires std::is_enum_v<E> std::string format(E value) {
   return fmt::format("\"{}\"", word_of(value));
 }
-std::string format(size_t value) { return fmt::format("{}", value); }
+std::string format(size_t value) {
+  return fmt::format("{}", value);
+}
 std::string format(double value) {
   std::string text = fmt::format("{}", value);
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
-std::string format(bool value) { return value ? "true" : "false"; }
+std::string format(bool value) {
+  return value ? "true" : "false";
+}
 std::string format(const std::string& value) {
   std::ostringstream out;
   out << toml::value<std::string>(value);
   return out.str();
 }
-std::string format(const std::vector<size_t>& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
+std::string format(const std::vector<size_t>& values) {
+  return fmt::format("[{}]", fmt::join(values, ", "));
+}
 
-void set_value(Config& config, const std::string& key, const std::string& text, const std::string& where) {
+void set_value(Config& config, const std::string& key, const std::string& text,
+               const std::string& where) {
   bool found = false;
   std::vector<std::string> keys;
   visit_config(config, [&](const std::string& known, auto& value, const char*) {
@@ -196,7 +207,8 @@ std::string text_of(const toml::node& node) {
 void apply_table(Config& config, const toml::table& table, const std::string& prefix,
                  const std::string& where) {
   for (const auto& [key, node] : table) {
-    std::string full = prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
+    std::string full =
+        prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
     if (node.is_table())
       apply_table(config, *node.as_table(), full, where);
     else
@@ -206,8 +218,12 @@ void apply_table(Config& config, const toml::table& table, const std::string& pr
 
 }  // namespace
 
-std::string_view name(Model model) { return word_of(model); }
-std::string_view name(Metric metric) { return word_of(metric); }
+std::string_view name(Model model) {
+  return word_of(model);
+}
+std::string_view name(Metric metric) {
+  return word_of(metric);
+}
 
 std::string nearest_word(const std::string& word, const std::vector<std::string>& known) {
   std::string best;
@@ -251,12 +267,14 @@ std::string to_toml(const Config& config) {
     size_t dot = key.rfind('.');
     std::string section = dot == std::string::npos ? "" : key.substr(0, dot);
     if (!sections.contains(section)) order.push_back(section);
-    std::string line = fmt::format("{} = {}", dot == std::string::npos ? key : key.substr(dot + 1), format(value));
+    std::string line =
+        fmt::format("{} = {}", dot == std::string::npos ? key : key.substr(dot + 1), format(value));
     sections[section] += fmt::format("{:<36} # {}\n", line, meaning);
   });
   std::string text;
   for (const std::string& section : order)
-    text += section.empty() ? sections[section] : fmt::format("\n[{}]\n{}", section, sections[section]);
+    text +=
+        section.empty() ? sections[section] : fmt::format("\n[{}]\n{}", section, sections[section]);
   return text;
 }
 

@@ -11,7 +11,8 @@
 namespace spex {
 
 struct AttentionPlan {
-  using Attend = std::function<Var(Tape&, size_t layer, const AttentionInputs&, const AttentionOptions&)>;
+  using Attend =
+      std::function<Var(Tape&, size_t layer, const AttentionInputs&, const AttentionOptions&)>;
 
   // How many nodes layer l computes: a prefix of its input's rows.
   std::function<size_t(size_t layer)> queries;
@@ -22,7 +23,8 @@ struct AttentionPlan {
 // All edges in every layer. The graphs must outlive the plan.
 AttentionPlan full_attention(const AttentionGraph& graph, const AttentionGraph& transposed);
 
-// The same, and the normalised scores of layer l are written to scores[l] (one head: graph.edges() long).
+// The same, and the normalised scores of layer l are written to scores[l] (one head: graph.edges()
+// long).
 AttentionPlan scoring_attention(const AttentionGraph& graph, const AttentionGraph& transposed,
                                 std::span<Buffer<Half>> scores);
 

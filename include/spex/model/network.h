@@ -1,6 +1,6 @@
-// The networks of the paper, which are one network with different options: the attention score estimator
-// (narrow, one head, normalised values, temperature), the final Spexphormer (wide, over sampled
-// neighbours) and Exphormer (wide, over all edges).
+// The networks of the paper, which are one network with different options: the attention score
+// estimator (narrow, one head, normalised values, temperature), the final Spexphormer (wide, over
+// sampled neighbours) and Exphormer (wide, over all edges).
 //
 //   x = encoder(features), then pre-layers
 //   L times:  y = norm(x + dropout(attention(x))),  x = norm(y + dropout(W2 dropout(relu(W1 y))))
@@ -33,18 +33,18 @@ struct NetworkOptions {
   size_t width = 32;
   size_t heads = 4;
   size_t layers = 4;
-  size_t pre_layers = 1;          // linear, batch norm, ReLU, rows normalised
-  size_t post_layers = 0;         // the same, behind the last layer
+  size_t pre_layers = 1;   // linear, batch norm, ReLU, rows normalised
+  size_t post_layers = 0;  // the same, behind the last layer
   Norm norm = Norm::batch;
   float dropout = 0.0F;
   bool normalize_values = false;  // v <- s v / |v|, s learned
   bool scale_by_width = false;    // scores / sqrt(D)
   float clamp = 8.0F;
-  bool type_bias = true;          // B
+  bool type_bias = true;  // B
   Modulation modulation = Modulation::elementwise;
-  bool log_scores = false;        // a learned weight on the estimator's log-scores
+  bool log_scores = false;  // a learned weight on the estimator's log-scores
   size_t edge_types = 3;
-  size_t virtual_nodes = 0;       // learned inputs for the last so many nodes
+  size_t virtual_nodes = 0;  // learned inputs for the last so many nodes
 };
 
 // Dense rows, or sparse ones that go straight into the first layer.
@@ -57,8 +57,8 @@ struct NetworkInput {
 struct Pass {
   bool training = false;
   float temperature = 1.0F;
-  uint64_t seed = 0;   // of dropout
-  uint32_t step = 0;   // of dropout: which optimisation step this is
+  uint64_t seed = 0;  // of dropout
+  uint32_t step = 0;  // of dropout: which optimisation step this is
   // Called with the name and value of each stage; for finding where a number went wrong.
   std::function<void(std::string_view stage, ConstMatrixView value)> inspect;
 };
@@ -111,13 +111,15 @@ class Network {
   Layer add_layer(const std::string& name);
   void initialise(uint64_t seed);
 
-  Var apply(Tape& tape, const Linear& linear, const Var& x, Activation activation = Activation::none);
+  Var apply(Tape& tape, const Linear& linear, const Var& x,
+            Activation activation = Activation::none);
   Var apply(Tape& tape, const NormParameters& norm, const Var& x, bool training);
   Var apply(Tape& tape, const Dense& dense, const Var& x, bool training);
   Var encode(Tape& tape, const NetworkInput& input);
   Var attend(Tape& tape, size_t index, const Var& x, const Var& queries, const AttentionPlan& plan,
              const Pass& pass);
-  Var run_layer(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan, const Pass& pass);
+  Var run_layer(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
+                const Pass& pass);
 
   NetworkOptions options_;
   Parameters parameters_;

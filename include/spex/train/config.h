@@ -25,8 +25,8 @@ struct OptimiserConfig {
 };
 
 struct DataConfig {
-  size_t split = 0;          // which of the stored splits
-  std::string ratio;         // "50/25/25": a random split instead, by split_seed
+  size_t split = 0;   // which of the stored splits
+  std::string ratio;  // "50/25/25": a random split instead, by split_seed
   size_t split_seed = 0;
   Metric metric = Metric::automatic;
 };
@@ -46,7 +46,7 @@ struct EstimatorConfig {
   Modulation modulation = Modulation::elementwise;
   bool scale_by_width = true;
   bool normalize_values = true;
-  bool temperature = true;   // anneal; otherwise T = 1 throughout
+  bool temperature = true;  // anneal; otherwise T = 1 throughout
   size_t lambda = 5;
   double gamma = 0.99;
   double tau_min = 0.05;
@@ -57,7 +57,8 @@ struct FinalConfig {
   OptimiserConfig optimiser;
   size_t width = 64;
   size_t heads = 2;
-  std::vector<size_t> degrees = {10, 10};  // neighbours per layer; their number is the number of layers
+  std::vector<size_t> degrees = {10,
+                                 10};  // neighbours per layer; their number is the number of layers
   size_t pre_layers = 1;
   size_t post_layers = 0;
   Norm norm = Norm::batch;
@@ -67,7 +68,7 @@ struct FinalConfig {
   size_t resample_every = 1;  // epochs between new samples
   size_t truncate = 0;        // draw only from so many largest scores of a row; 0: from all
   bool log_scores = false;
-  size_t virtual_nodes = 0;   // exphormer only
+  size_t virtual_nodes = 0;  // exphormer only
   size_t evaluate_every = 1;
 };
 
@@ -84,8 +85,8 @@ struct Config {
   FinalConfig final;
 };
 
-// Merges what a TOML text or one "key=value" says into `config`. An unknown key or a value of the wrong
-// kind is an error that names the nearest known key or the values that are possible.
+// Merges what a TOML text or one "key=value" says into `config`. An unknown key or a value of the
+// wrong kind is an error that names the nearest known key or the values that are possible.
 void apply_toml(Config& config, std::string_view text, const std::string& source);
 void apply_setting(Config& config, const std::string& assignment);
 
