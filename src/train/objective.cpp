@@ -1,0 +1,92 @@
+#include <spex/core/error.h>
+#include <spex/ops/losses.h>
+#include <spex/train/metrics.h>
+#include <spex/train/objective.h>
+
+#include <numeric>
+
+namespace spex {
+namespace {
+
+Metric default_metric(const Labels& labels) {
+  switch (labels.task) {
+    case Task::classes:
+      return labels.outputs == 2 ? Metric::roc_auc : Metric::accuracy;
+    case Task::binary_labels:
+      return Metric::roc_auc;
+    case Task::regression:
+      break;
+  }
+  return Metric::r2;
+}
+
+void check_metric(const Labels& labels, Metric metric) {
+  bool fits = false;
+  switch (metric) {
+    case Metric::accuracy:
+      fits = labels.task == Task::classes;
+      break;
+    case Metric::roc_auc:
+      fits = labels.task == Task::binary_labels ||
+             (labels.task == Task::classes && labels.outputs == 2);
+      break;
+    case Metric::r2:
+      fits = labels.task == Task::regression;
+      break;
+    case Metric::automatic:
+      break;
+  }
+  require(fits, "the metric {} does not fit labels with {} {}; leave split.metric at auto",
+          name(metric), labels.outputs,
+          labels.task == Task::classes ? "classes" : "values per node");
+}
+
+}  // namespace
+
+Objective::Objective(const Labels& labels, Metric metric)
+    : labels_(labels), metric_(metric == Metric::automatic ? default_metric(labels) : metric) {
+  require(labels.outputs > 0, "the data set has no labels to learn");
+  require(labels.task != Task::classes || labels.outputs > 1, "all labels are of one class");
+  check_metric(labels, metric_);
+  outputs_ = labels.task == Task::classes && labels.outputs == 2 ? 1 : labels.outputs;
+}
+
+ConstMatrixView Objective::targets() const {
+  return {labels_.values.data(), labels_.values.size() / labels_.outputs, labels_.outputs,
+          labels_.outputs};
+}
+
+Var Objective::loss_on(Tape& tape, const Var& logits, std::span<const int32_t> classes,
+                       ConstMatrixView values, std::span<const NodeId> rows) const {
+  if (labels_.task == Task::regression) return mean_squared_error(tape, logits, values, rows);
+  if (labels_.task == Task::binary_labels) return binary_cross_entropy(tape, logits, values, rows);
+  if (outputs_ == 1) return binary_cross_entropy(tape, logits, classes, rows);
+  return softmax_cross_entropy(tape, logits, classes, rows);
+}
+
+Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> rows) const {
+  return loss_on(tape, logits, labels_.classes.span(), targets(), rows);
+}
+
+Var Objective::batch_loss(Tape& tape, const Var& logits, std::span<const NodeId> targets) {
+  batch_rows_.resize(targets.size());
+  std::iota(batch_rows_.begin(), batch_rows_.end(), 0U);
+  if (labels_.task == Task::classes) {
+    batch_classes_.resize(targets.size());
+    for (size_t i = 0; i < targets.size(); ++i) batch_classes_[i] = labels_.classes[targets[i]];
+  } else {
+    batch_values_ = Matrix(targets.size(), labels_.outputs, MemoryTag::activations);
+    for (size_t i = 0; i < targets.size(); ++i)
+      copy(batch_values_.view().block(i, 1), this->targets().block(targets[i], 1));
+  }
+  return loss_on(tape, logits, batch_classes_, batch_values_.view(), batch_rows_);
+}
+
+double Objective::score(ConstMatrixView logits, std::span<const NodeId> rows) const {
+  if (metric_ == Metric::r2) return r2(logits, targets(), rows);
+  if (metric_ == Metric::accuracy) return accuracy(logits, labels_.classes.span(), rows);
+  if (labels_.task == Task::binary_labels) return mean_roc_auc(logits, targets(), rows);
+  return roc_auc(logits, labels_.classes.span(), rows);
+}
+
+}  // namespace spex
