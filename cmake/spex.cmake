@@ -16,6 +16,10 @@ if(SPEX_SANITIZE)
   target_link_options(spex_flags INTERFACE -fsanitize=${SPEX_SANITIZE})
 endif()
 
+if(SPEX_FUZZERS)
+  target_compile_options(spex_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # spex_room(NAME ROOMS ... LIBRARIES ...): src/NAME/*.cpp as the library spex_NAME. A file called
 # *.simd.cpp is compiled once per instruction set, with SPEX_ISA naming the namespace it fills.
 function(spex_room name)
@@ -108,5 +112,23 @@ function(spex_benchmarks)
     add_executable(${name} ${source})
     target_include_directories(${name} PRIVATE bench tests)
     target_link_libraries(${name} PRIVATE ${SPEX_ALL_ROOMS} benchmark::benchmark)
+  endforeach()
+endfunction()
+
+# tests/fuzz/*_fuzz.cpp: one libFuzzer program each, linked to the data room alone. `fuzzers` builds
+# them all.
+function(spex_fuzzers)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "SPEX_FUZZERS needs clang: cmake --preset fuzz")
+  endif()
+  add_custom_target(fuzzers)
+  file(GLOB sources CONFIGURE_DEPENDS tests/fuzz/*_fuzz.cpp)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} EXCLUDE_FROM_ALL ${source})
+    target_include_directories(${name} PRIVATE tests)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_libraries(${name} PRIVATE spex_data)
+    add_dependencies(fuzzers ${name})
   endforeach()
 endfunction()

@@ -59,6 +59,12 @@ class Walker {
             element.type);
     return element;
   }
+  Element next_indices() {  // MATLAB writes them signed, matio unsigned
+    Element element = next();
+    require(element.type == kInt32 || element.type == kUint32,
+            "{}: expected indices, found an element of type {}", where_, element.type);
+    return element;
+  }
 
  private:
   uint32_t word(size_t at) const {
@@ -92,8 +98,8 @@ void check_dense(Walker& walker, const MatVariable& variable, const std::string&
 
 void check_sparse(Walker& walker, const MatVariable& variable, size_t most,
                   const std::string& where) {
-  auto rows = words(walker.next(kInt32, "row indices").data);
-  auto starts = words(walker.next(kInt32, "column starts").data);
+  auto rows = words(walker.next_indices().data);
+  auto starts = words(walker.next_indices().data);
   Element values = walker.next();
   size_t width = value_bytes(values.type);
   require(width > 0, "{}: holds values of the unknown type {}", where, values.type);
