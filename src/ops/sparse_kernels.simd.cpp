@@ -5,9 +5,20 @@
 namespace spex::SPEX_ISA {
 namespace {
 
+// Spelled out one by one: GCC drops the attributes when the size depends on a template parameter.
 template <int Size>
-struct Strip {
-  using Vec = float __attribute__((vector_size(4 * Size), aligned(4), may_alias));
+struct Strip;
+template <>
+struct Strip<16> {
+  using Vec = float __attribute__((vector_size(64), aligned(4), may_alias));
+};
+template <>
+struct Strip<8> {
+  using Vec = float __attribute__((vector_size(32), aligned(4), may_alias));
+};
+template <>
+struct Strip<4> {
+  using Vec = float __attribute__((vector_size(16), aligned(4), may_alias));
 };
 template <>
 struct Strip<1> {

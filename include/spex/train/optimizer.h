@@ -11,10 +11,10 @@
 namespace spex {
 
 struct AdamWOptions {
-  float beta1 = 0.9F;
-  float beta2 = 0.999F;
-  float epsilon = 1e-8F;
-  float weight_decay = 1e-3F;  // applied to every parameter
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 1e-3;  // applied to every parameter
 };
 
 class AdamW {
@@ -22,7 +22,7 @@ class AdamW {
   // The table must not grow afterwards, and must outlive the optimiser.
   explicit AdamW(Parameters& parameters, AdamWOptions options = {});
 
-  void step(float learning_rate);  // reads the gradients, leaves them as they are
+  void step(double learning_rate);  // reads the gradients, leaves them as they are
 
   // The state, for checkpoints; i counts the parameters in the order of the table.
   Matrix& first_moment(size_t i) { return moments_[i].first; }
