@@ -1,41 +1,159 @@
+// A pool of our own rather than OpenMP's: libgomp's threads spin at every barrier, so one other
+// busy program on the machine makes each parallel loop wait for a time slice (measured: training
+// became ten times slower beside a compiler). Ours spin for a few microseconds, then sleep.
 #include <omp.h>
+#include <spex/core/error.h>
 #include <spex/core/threads.h>
 
+#include <atomic>
 #include <exception>
 #include <limits>
+#include <mutex>
+#include <thread>
 
 namespace spex {
+namespace {
+
+thread_local bool serial_here = false;  // a worker, or inside a SerialScope
+
+inline void pause() {
+  __builtin_ia32_pause();
+}
+
+// Waits until `value` is no longer `old`: spinning first, since loops follow each other closely.
+template <class T>
+T wait_for_change(const std::atomic<T>& value, T old) {
+  for (int spin = 0; spin < 2000; ++spin) {
+    T now = value.load(std::memory_order_acquire);
+    if (now != old) return now;
+    pause();
+  }
+  value.wait(old, std::memory_order_acquire);
+  return value.load(std::memory_order_acquire);
+}
+
+// One parallel loop. Blocks are handed out one by one; the result never depends on who runs which.
+struct Loop {
+  void (*call)(void*, size_t);
+  void* context;
+  size_t blocks;
+  std::atomic<size_t> next{0};
+  std::mutex error_mutex;
+  std::exception_ptr error;
+  size_t error_block = std::numeric_limits<size_t>::max();
+
+  void work() {
+    for (size_t block; (block = next.fetch_add(1, std::memory_order_relaxed)) < blocks;) try {
+        call(context, block);
+      } catch (...) {
+        std::lock_guard lock(error_mutex);
+        if (block < error_block) {
+          error_block = block;
+          error = std::current_exception();
+        }
+      }
+  }
+};
+
+class Pool {
+ public:
+  ~Pool() { resize(1); }
+
+  void resize(int threads) {
+    std::lock_guard lock(busy_);
+    stop_ = true;
+    announce(nullptr);
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+    stop_ = false;
+    for (int i = 1; i < threads; ++i)
+      workers_.emplace_back([this, round = round_.load()] { serve(round); });
+  }
+
+  // False if another thread is running a loop: the caller then does its work alone.
+  bool run(Loop& loop) {
+    std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock) return false;
+    running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+    announce(&loop);
+    bool outer = std::exchange(serial_here, true);
+    loop.work();
+    serial_here = outer;
+    for (int left; (left = running_.load(std::memory_order_acquire)) > 0;)
+      wait_for_change(running_, left);
+    return true;
+  }
+
+ private:
+  void announce(Loop* loop) {
+    loop_ = loop;
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+  }
+
+  void serve(uint32_t seen) {
+    serial_here = true;
+    omp_set_num_threads(1);  // what oneDNN does inside a block stays on this thread
+    for (;;) {
+      seen = wait_for_change(round_, seen);
+      if (stop_) return;
+      loop_->work();
+      if (running_.fetch_sub(1, std::memory_order_release) == 1) running_.notify_all();
+    }
+  }
+
+  std::mutex busy_;
+  std::vector<std::thread> workers_;
+  std::atomic<uint32_t> round_{0};
+  std::atomic<int> running_{0};
+  Loop* loop_ = nullptr;  // written before round_ is raised, read after
+  bool stop_ = false;     // likewise
+};
+
+struct Threads {
+  Pool pool;
+  std::atomic<int> count{0};
+
+  Threads() { set(0); }
+  void set(int wanted) {
+    count =
+        wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    pool.resize(count);
+  }
+};
+
+Threads& instance() {
+  static Threads threads;
+  return threads;
+}
+
+}  // namespace
 
 void set_threads(int count) {
-  omp_set_num_threads(count > 0 ? count : omp_get_num_procs());
+  instance().set(count);
 }
 
 int threads() {
-  return omp_get_max_threads();
+  return serial_here ? 1 : instance().count.load();
+}
+
+SerialScope::SerialScope() : outer_(std::exchange(serial_here, true)) {}
+SerialScope::~SerialScope() {
+  serial_here = outer_;
 }
 
 namespace detail {
 
 void parallel_blocks(size_t blocks, void (*call)(void*, size_t), void* context) {
-  std::exception_ptr error;
-  size_t error_block = std::numeric_limits<size_t>::max();
-  if (blocks == 1 || omp_in_parallel() || threads() == 1) {
-    for (size_t block = 0; block < blocks; ++block) call(context, block);
-    return;
-  }
-#pragma omp parallel for schedule(dynamic, 1)
-  for (size_t block = 0; block < blocks; ++block) {
-    try {
-      call(context, block);
-    } catch (...) {
-#pragma omp critical(spex_parallel_error)
-      if (block < error_block) {
-        error_block = block;
-        error = std::current_exception();
-      }
+  omp_set_num_threads(1);
+  if (blocks > 1 && threads() > 1) {
+    Loop loop{call, context, blocks, {}, {}, {}};
+    if (instance().pool.run(loop)) {
+      if (loop.error) std::rethrow_exception(loop.error);
+      return;
     }
   }
-  if (error) std::rethrow_exception(error);
+  for (size_t block = 0; block < blocks; ++block) call(context, block);
 }
 
 }  // namespace detail

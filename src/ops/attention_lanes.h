@@ -34,12 +34,27 @@ inline float sum(F4 v) {
   F4 pairs = v + __builtin_shufflevector(v, v, 2, 3, 0, 1);
   return pairs[0] + pairs[1];
 }
-inline float sum(F8 v) {
-  return sum(__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7));
+
+// The sums of four vectors at once, by shuffled additions: cheaper than four separate sums.
+inline F4 sums(F8 a, F8 b, F8 c, F8 d) {
+  F8 ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
+          __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  F8 cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13) +
+          __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+  F8 abcd = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+            __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+  return __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3) +
+         __builtin_shufflevector(abcd, abcd, 4, 5, 6, 7);
 }
-inline float sum(F16 v) {
-  return sum(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-             __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+inline F8 fold(F16 v) {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+         __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+inline F4 sums(F16 a, F16 b, F16 c, F16 d) {
+  return sums(fold(a), fold(b), fold(c), fold(d));
+}
+inline F4 sums(F4 a, F4 b, F4 c, F4 d) {
+  return F4{sum(a), sum(b), sum(c), sum(d)};
 }
 
 inline F16 clamp(F16 v, float bound) {

@@ -1,83 +1,133 @@
-// Attention over rows of any width: per tile of sixteen edges, the scores of every head, one vector
-// exponential per head, then the weighted sums with the accumulator in registers.
+// Attention over rows of any width. Up to sixteen edges of a row, whatever their types, form a
+// tile: the scores of all its heads are computed four at a time, exponentials sixteen at a time,
+// and the weighted sums keep their accumulator in a register. Scores of a tile lie as [edge][head].
 #include "ops/attention_lanes.h"
 #include "ops/attention_narrow.h"
 
 namespace spex::SPEX_ISA {
 namespace {
 
-// One tile: `count` edges of one type starting at `first`.
+constexpr size_t kScores = kTile * kMaxAttentionHeads;
+constexpr EdgeOffset kAhead = 12;  // edges between asking for a row and using it
+
 struct Tile {
-  const NodeId* ids;
   EdgeOffset first;
   size_t count;
+  const float* x[kTile];
+  const float* y[kTile];
+  uint8_t type[kTile];
 };
 
-// Rows of edges some way ahead are asked for now: by the time they are needed they have arrived.
-inline void prefetch_row(const AttentionView& v, EdgeOffset edge, size_t floats) {
-  constexpr EdgeOffset kAhead = 12;
-  if (edge + kAhead >= v.pattern.edges) return;
-  size_t at = v.pattern.neighbours[edge + kAhead] * v.table.stride;
-  for (size_t c = 0; c < floats; c += 16) {
+inline void prefetch(const AttentionView& v, EdgeOffset edge) {
+  if (edge >= v.pattern.edges) return;
+  size_t at = v.pattern.neighbours[edge] * v.table.stride;
+  for (size_t c = 0; c < v.heads * v.width; c += 16) {
     __builtin_prefetch(v.table.x + at + c);
     __builtin_prefetch(v.table.y + at + c);
   }
 }
 
-// to[h * kTile + e] = a_h . table_e,h
-template <class V>
-inline void dots(float* to, const float* a, const float* table, const AttentionView& v,
-                 const Tile& tile) {
-  size_t d = v.width;
+inline void fill_tile(Tile& tile, const AttentionView& v, const EdgeOffset* bounds,
+                      EdgeOffset first) {
+  EdgeOffset left = bounds[v.pattern.types] - first;
+  tile.first = first;
+  tile.count = left < kTile ? left : kTile;
+  size_t type = 0;
   for (size_t e = 0; e < tile.count; ++e) {
-    const float* row = table + tile.ids[e] * v.table.stride;
-    for (size_t h = 0; h < v.heads; ++h) {
-      V product = load<V>(a + h * d) * load<V>(row + h * d);
-      for (size_t c = lanes<V>; c < d; c += lanes<V>)
-        product += load<V>(a + h * d + c) * load<V>(row + h * d + c);
-      to[h * kTile + e] = sum(product);
-    }
+    while (first + e >= bounds[type + 1]) ++type;
+    prefetch(v, first + e + kAhead);
+    size_t at = v.pattern.neighbours[first + e] * v.table.stride;
+    tile.x[e] = v.table.x + at;
+    tile.y[e] = v.table.y + at;
+    tile.type[e] = static_cast<uint8_t>(type);
   }
 }
 
-// Raw scores become weights, zero behind the tile's end; cut[] says where the clamp did nothing.
-inline void weights(float* s, float* uncut, const AttentionView& v, size_t type, const Tile& tile) {
-  for (size_t h = 0; h < v.heads; ++h) {
-    float* score = s + h * kTile;
-    for (size_t e = tile.count; e < kTile; ++e) score[e] = 0.0F;
-    F16 x = load<F16>(score) + v.bias[type * v.heads + h];
-    if (v.pattern.values) {
-      float value[kTile] = {};
-      for (size_t e = 0; e < tile.count; ++e) value[e] = v.pattern.values[tile.first + e];
-      x += load<F16>(value) * v.value_weight[h];
-    }
-    F16 bounded = clamp(x, v.clamp);
-    store(score, exponential(bounded));
-    if (uncut) store(uncut + h * kTile, bounded == x ? F16{} + 1.0F : F16{});
-    for (size_t e = tile.count; e < kTile; ++e) score[e] = 0.0F;
-  }
-}
-
-// to_h += sum_e w[h][e] table_e,h
+// to[e][h] = a_e,h . row_e,h
 template <class V>
-inline void weighted_sum(float* to, const float* w, const float* table, const AttentionView& v,
-                         const Tile& tile) {
+inline void dots(float* to, const float* const* a, const float* const* rows, const AttentionView& v,
+                 size_t count) {
+  const float* left[kScores + 4];
+  const float* right[kScores + 4];
+  size_t pairs = 0;
+  for (size_t e = 0; e < count; ++e)
+    for (size_t h = 0; h < v.heads; ++h, ++pairs) {
+      left[pairs] = a[e] + h * v.width;
+      right[pairs] = rows[e] + h * v.width;
+    }
+  for (size_t p = pairs; p % 4 != 0; ++p) {  // the last group is completed with copies
+    left[p] = left[0];
+    right[p] = right[0];
+  }
+  for (size_t p = 0; p < pairs; p += 4) {
+    V product[4];
+    for (size_t i = 0; i < 4; ++i) product[i] = load<V>(left[p + i]) * load<V>(right[p + i]);
+    for (size_t c = lanes<V>; c < v.width; c += lanes<V>)
+      for (size_t i = 0; i < 4; ++i)
+        product[i] += load<V>(left[p + i] + c) * load<V>(right[p + i] + c);
+    store(to + p, sums(product[0], product[1], product[2], product[3]));
+  }
+}
+
+// Dot products become weights. Where `uncut` is given it gets 1 where the clamp did nothing, else
+// 0.
+inline void weights(float* s, float* uncut, const AttentionView& v, const Tile& tile) {
+  size_t heads = v.heads;
+  for (size_t e = 0; e < tile.count; ++e)
+    for (size_t h = 0; h < heads; ++h) {
+      s[e * heads + h] += v.bias[tile.type[e] * heads + h];
+      if (v.pattern.values)
+        s[e * heads + h] += v.value_weight[h] * v.pattern.values[tile.first + e];
+    }
+  for (size_t p = 0; p < tile.count * heads; p += 16) {
+    F16 x = load<F16>(s + p);
+    F16 bounded = clamp(x, v.clamp);
+    store(s + p, exponential(bounded));
+    if (uncut) store(uncut + p, bounded == x ? F16{} + 1.0F : F16{});
+  }
+}
+
+// to_h += sum over edges [begin, end) of w[e][h] row_e,h
+template <class V>
+inline void weighted_sum(float* to, const float* w, const float* const* rows,
+                         const AttentionView& v, size_t begin, size_t end) {
   for (size_t h = 0; h < v.heads; ++h)
     for (size_t c = h * v.width; c < (h + 1) * v.width; c += lanes<V>) {
-      V total = load<V>(to + c);
-      for (size_t e = 0; e < tile.count; ++e)
-        total += load<V>(table + tile.ids[e] * v.table.stride + c) * w[h * kTile + e];
-      store(to + c, total);
+      V part = V{};  // summed apart from the total: long rows lose fewer digits
+      for (size_t e = begin; e < end; ++e) part += load<V>(rows[e] + c) * w[e * v.heads + h];
+      store(to + c, load<V>(to + c) + part);
     }
 }
 
-// Calls body(tile) for every tile of the edges [begin, end).
-template <class Body>
-inline void for_tiles(const AttentionView& v, EdgeOffset begin, EdgeOffset end, Body&& body) {
-  for (EdgeOffset e = begin; e < end; e += kTile) {
-    size_t count = end - e < kTile ? end - e : kTile;
-    for (size_t p = 0; p < count; ++p) prefetch_row(v, e + p, v.heads * v.width);
-    body(Tile{v.pattern.neighbours + e, e, count});
+// The row's own vector times every type's modulation.
+template <class V>
+inline void modulate(float* to, const float* row, const AttentionView& v) {
+  size_t width = v.heads * v.width;
+  for (size_t t = 0; t < v.pattern.types; ++t)
+    multiply<V>(to + t * width, row, v.mod + t * width, width);
+}
+
+// Each edge's view of a table with one row per type.
+inline void by_type(const float** to, const float* table, const Tile& tile, size_t width) {
+  for (size_t e = 0; e < tile.count; ++e) to[e] = table + tile.type[e] * width;
+}
+
+// Calls body(tile, weights [e][h]) for every tile of a row.
+template <class V, class Body>
+inline void for_weights(const AttentionView& v, const float* q, size_t row, Body&& body) {
+  alignas(64) float a[kMaxEdgeTypes * kMaxAttentionWidth];
+  alignas(64) float w[kScores];
+  EdgeOffset bounds[kMaxEdgeTypes + 1];
+  row_bounds(v.pattern, row, bounds);
+  modulate<V>(a, q, v);
+  Tile tile;
+  const float* left[kTile];
+  for (EdgeOffset e = bounds[0]; e < bounds[v.pattern.types]; e += kTile) {
+    fill_tile(tile, v, bounds, e);
+    by_type(left, a, tile, v.heads * v.width);
+    dots<V>(w, left, tile.x, v, tile.count);
+    weights(w, nullptr, v, tile);
+    body(tile, w);
   }
 }
 
@@ -85,25 +135,19 @@ template <class V>
 void forward_row(const AttentionForward& c, size_t row) {
   const AttentionView& v = c.view;
   size_t width = v.heads * v.width;
-  alignas(64) float a[kMaxAttentionWidth];
-  alignas(64) float w[kMaxAttentionHeads * kTile];
-  float sums[kMaxAttentionHeads] = {};
-  EdgeOffset bounds[kMaxEdgeTypes + 1];
-  row_bounds(v.pattern, row, bounds);
+  float totals[kMaxAttentionHeads] = {};
   float* out = c.out + row * width;
   clear<V>(out, width);
-  for (size_t t = 0; t < v.pattern.types; ++t) {
-    if (bounds[t] == bounds[t + 1]) continue;
-    multiply<V>(a, c.q + row * width, v.mod + t * width, width);
-    for_tiles(v, bounds[t], bounds[t + 1], [&](const Tile& tile) {
-      dots<V>(w, a, v.table.x, v, tile);
-      weights(w, nullptr, v, t, tile);
-      for (size_t h = 0; h < v.heads; ++h) sums[h] += sum(load<F16>(w + h * kTile));
-      weighted_sum<V>(out, w, v.table.y, v, tile);
-    });
-  }
+  for_weights<V>(v, c.q + row * width, row, [&](const Tile& tile, const float* w) {
+    for (size_t h = 0; h < v.heads; ++h) {
+      float part = 0.0F;
+      for (size_t e = 0; e < tile.count; ++e) part += w[e * v.heads + h];
+      totals[h] += part;
+    }
+    weighted_sum<V>(out, w, tile.y, v, 0, tile.count);
+  });
   for (size_t h = 0; h < v.heads; ++h) {
-    float inverse = 1.0F / (sums[h] + kSoftmaxEpsilon);
+    float inverse = 1.0F / (totals[h] + kSoftmaxEpsilon);
     c.inverse_sum[row * v.heads + h] = inverse;
     for (size_t d = h * v.width; d < (h + 1) * v.width; d += lanes<V>)
       store(out + d, load<V>(out + d) * inverse);
@@ -113,46 +157,41 @@ void forward_row(const AttentionForward& c, size_t row) {
 template <class V>
 void scores_row(const AttentionScores& c, size_t row) {
   const AttentionView& v = c.view;
-  size_t width = v.heads * v.width;
-  alignas(64) float a[kMaxAttentionWidth];
-  alignas(64) float w[kMaxAttentionHeads * kTile];
-  float sums[kMaxAttentionHeads] = {};
-  EdgeOffset bounds[kMaxEdgeTypes + 1];
-  row_bounds(v.pattern, row, bounds);
-  for (size_t t = 0; t < v.pattern.types; ++t) {
-    if (bounds[t] == bounds[t + 1]) continue;
-    multiply<V>(a, c.q + row * width, v.mod + t * width, width);
-    for_tiles(v, bounds[t], bounds[t + 1], [&](const Tile& tile) {
-      dots<V>(w, a, v.table.x, v, tile);
-      weights(w, nullptr, v, t, tile);
-      for (size_t h = 0; h < v.heads; ++h) {
-        sums[h] += sum(load<F16>(w + h * kTile));
-        for (size_t e = 0; e < tile.count; ++e)
-          c.scores[(tile.first - c.first_edge + e) * v.heads + h] = w[h * kTile + e];
+  float totals[kMaxAttentionHeads] = {};
+  EdgeOffset begin = ~EdgeOffset{0}, end = 0;
+  for_weights<V>(v, c.q + row * v.heads * v.width, row, [&](const Tile& tile, const float* w) {
+    begin = tile.first < begin ? tile.first : begin;
+    end = tile.first + tile.count;
+    for (size_t h = 0; h < v.heads; ++h) {
+      float part = 0.0F;
+      for (size_t e = 0; e < tile.count; ++e) {
+        part += w[e * v.heads + h];
+        c.scores[(tile.first - c.first_edge + e) * v.heads + h] = w[e * v.heads + h];
       }
-    });
-  }
-  for (EdgeOffset e = bounds[0]; e < bounds[v.pattern.types]; ++e)
-    for (size_t h = 0; h < v.heads; ++h) c.scores[(e - c.first_edge) * v.heads + h] /= sums[h];
+      totals[h] += part;
+    }
+  });
+  for (EdgeOffset e = begin; e < end; ++e)
+    for (size_t h = 0; h < v.heads; ++h) c.scores[(e - c.first_edge) * v.heads + h] /= totals[h];
 }
 
 // s: weights in, ds out. u holds g . v.
 inline void score_gradients(float* s, const float* u, const float* uncut,
                             const AttentionBackward& c, size_t row, const Tile& tile) {
   size_t heads = c.view.heads;
-  for (size_t h = 0; h < heads; ++h)
-    for (size_t e = 0; e < tile.count; ++e) {
-      size_t query = c.key_side ? tile.ids[e] : row;
-      s[h * kTile + e] *= uncut[h * kTile + e] * (u[h * kTile + e] - c.delta[query * heads + h]);
-    }
+  for (size_t e = 0; e < tile.count; ++e) {
+    size_t query = c.key_side ? c.view.pattern.neighbours[tile.first + e] : row;
+    for (size_t h = 0; h < heads; ++h)
+      s[e * heads + h] *= uncut[e * heads + h] * (u[e * heads + h] - c.delta[query * heads + h]);
+  }
 }
 
-inline void add_bias_gradients(const AttentionBackward& c, size_t type, const float* ds,
-                               const Tile& tile) {
-  for (size_t h = 0; h < c.view.heads; ++h)
-    for (size_t e = 0; e < tile.count; ++e) {
-      c.dbias[type * c.view.heads + h] += ds[h * kTile + e];
-      if (c.dweight) c.dweight[h] += ds[h * kTile + e] * c.view.pattern.values[tile.first + e];
+inline void add_bias_gradients(const AttentionBackward& c, const float* ds, const Tile& tile) {
+  size_t heads = c.view.heads;
+  for (size_t e = 0; e < tile.count; ++e)
+    for (size_t h = 0; h < heads; ++h) {
+      c.dbias[tile.type[e] * heads + h] += ds[e * heads + h];
+      if (c.dweight) c.dweight[h] += ds[e * heads + h] * c.view.pattern.values[tile.first + e];
     }
 }
 
@@ -160,32 +199,41 @@ template <class V>
 void backward_row(const AttentionBackward& c, size_t row) {
   const AttentionView& v = c.view;
   size_t width = v.heads * v.width;
-  alignas(64) float a[kMaxAttentionWidth];
-  alignas(64) float da[kMaxAttentionWidth];
-  alignas(64) float s[kMaxAttentionHeads * kTile];
-  alignas(64) float u[kMaxAttentionHeads * kTile];
-  alignas(64) float uncut[kMaxAttentionHeads * kTile];
+  size_t types = v.pattern.types;
+  alignas(64) float a[kMaxEdgeTypes * kMaxAttentionWidth];
+  alignas(64) float da[kMaxEdgeTypes * kMaxAttentionWidth];
+  alignas(64) float s[kScores];
+  alignas(64) float u[kScores];
+  alignas(64) float uncut[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
   const float* row_x = c.row_x + row * width;
-  float* dx = c.dx + row * width;
-  clear<V>(dx, width);
+  modulate<V>(a, row_x, v);
+  clear<V>(da, types * width);
   if (c.key_side) clear<V>(c.dy + row * width, width);
-  for (size_t t = 0; t < v.pattern.types; ++t) {
+  Tile tile;
+  const float* left[kTile];
+  const float* row_y[kTile];
+  for (size_t e = 0; e < kTile; ++e) row_y[e] = c.row_y + row * width;
+  for (EdgeOffset first = bounds[0]; first < bounds[types]; first += kTile) {
+    fill_tile(tile, v, bounds, first);
+    by_type(left, a, tile, width);
+    dots<V>(s, left, tile.x, v, tile.count);
+    dots<V>(u, row_y, tile.y, v, tile.count);
+    weights(s, uncut, v, tile);
+    if (c.key_side) weighted_sum<V>(c.dy + row * width, s, tile.y, v, 0, tile.count);
+    score_gradients(s, u, uncut, c, row, tile);
+    for (size_t begin = 0, end; begin < tile.count; begin = end) {  // runs of one type
+      for (end = begin + 1; end < tile.count && tile.type[end] == tile.type[begin];) ++end;
+      weighted_sum<V>(da + tile.type[begin] * width, s, tile.x, v, begin, end);
+    }
+    if (!c.key_side) add_bias_gradients(c, s, tile);
+  }
+  clear<V>(c.dx + row * width, width);
+  for (size_t t = 0; t < types; ++t) {
     if (bounds[t] == bounds[t + 1]) continue;
-    multiply<V>(a, row_x, v.mod + t * width, width);
-    clear<V>(da, width);
-    for_tiles(v, bounds[t], bounds[t + 1], [&](const Tile& tile) {
-      dots<V>(s, a, v.table.x, v, tile);
-      dots<V>(u, c.row_y + row * width, v.table.y, v, tile);
-      weights(s, uncut, v, t, tile);
-      if (c.key_side) weighted_sum<V>(c.dy + row * width, s, v.table.y, v, tile);
-      score_gradients(s, u, uncut, c, row, tile);
-      weighted_sum<V>(da, s, v.table.x, v, tile);
-      if (!c.key_side) add_bias_gradients(c, t, s, tile);
-    });
-    multiply_add<V>(dx, da, v.mod + t * width, width);
-    if (!c.key_side) multiply_add<V>(c.dmod + t * width, da, row_x, width);
+    multiply_add<V>(c.dx + row * width, da + t * width, v.mod + t * width, width);
+    if (!c.key_side) multiply_add<V>(c.dmod + t * width, da + t * width, row_x, width);
   }
 }
 

@@ -236,7 +236,7 @@ class BatchRunner : public Runner {
       std::span<const NodeId> targets(nodes.data() + begin,
                                       std::min(batch_size_, nodes.size() - begin));
       return std::async(std::launch::async, [this, targets, epoch = sample_epoch(settings)] {
-        set_threads(1);  // of this thread only: the others compute
+        SerialScope alone;  // the others compute
         return prepare(targets, epoch);
       });
     };

@@ -10,9 +10,22 @@
 
 namespace spex {
 
-// Threads for all parallel work of the library, the matrix products included. 0: all cores.
+// Threads for all parallel work of the library, the matrix products included. 0: all cores. Not to
+// be called while a parallel loop runs.
 void set_threads(int count);
 int threads();
+
+// While it lives, parallel loops started by this thread run on this thread alone.
+class SerialScope {
+ public:
+  SerialScope();
+  ~SerialScope();
+  SerialScope(const SerialScope&) = delete;
+  SerialScope& operator=(const SerialScope&) = delete;
+
+ private:
+  bool outer_;
+};
 
 namespace detail {
 void parallel_blocks(size_t blocks, void (*call)(void* context, size_t block), void* context);

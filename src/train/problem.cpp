@@ -1,0 +1,79 @@
+#include <spex/core/error.h>
+#include <spex/core/log.h>
+#include <spex/data/generators.h>
+#include <spex/data/reader.h>
+#include <spex/data/splits.h>
+#include <spex/graph/expander.h>
+#include <spex/train/problem.h>
+
+#include <cmath>
+
+namespace spex {
+namespace {
+
+constexpr size_t kLargeGraph = 200'000;  // nodes; above, batches and fewer layers
+
+void check_split(const Split& split) {
+  require(!split.train.empty(), "the split has no training nodes");
+  require(
+      !split.validation.empty(),
+      "the split has no validation nodes, which the best epoch is chosen by; give a ratio such as "
+      "--set split.ratio=50/25/25");
+}
+
+}  // namespace
+
+Dataset open_data(const std::string& data) {
+  return is_generator(data) ? generate(data) : read_dataset(data);
+}
+
+Split choose_split(const Dataset& data, const DataConfig& config) {
+  bool random = !config.ratio.empty() || data.splits.empty();
+  Split split = random ? random_split(data.labels,
+                                      parse_ratio(config.ratio.empty() ? "60/20/20" : config.ratio),
+                                      config.split_seed)
+                       : stored_split(data, config.split);
+  check_split(split);
+  return split;
+}
+
+Problem make_problem(Dataset data, const Config& config) {
+  Problem problem;
+  problem.split = choose_split(data, config.split);
+  ExpanderOptions options;
+  options.degree = config.expander.degree;
+  options.seed = config.expander.seed;
+  options.tries = static_cast<int>(config.expander.tries);
+  Expander expander = make_expander(data.nodes(), options);
+  problem.spectral_gap = expander.checked ? expander.spectral_gap : 0.0;
+  problem.required_gap = expander.required_gap;
+  AugmentOptions augmentation;
+  augmentation.virtual_nodes = config.model == Model::exphormer ? config.final.virtual_nodes : 0;
+  problem.graph = augment(data.graph, expander.graph, augmentation);
+  expander = {};
+  problem.transposed = transpose(problem.graph);
+  problem.fingerprint = fingerprint(problem.graph);
+  problem.data = std::move(data);
+  return problem;
+}
+
+Config default_config(const Dataset& data) {
+  Config config;
+  FinalConfig& final = config.final;
+  bool large = data.nodes() > kLargeGraph;
+  final.degrees = large ? std::vector<size_t>{10, 10} : std::vector<size_t>{10, 5, 5, 5};
+  final.width = large ? 128 : 64;
+  final.heads = large ? 1 : 2;
+  final.batch_size = large ? 1000 : 0;
+  final.dropout = large ? 0.2 : 0.3;
+  final.optimiser.learning_rate = large ? 0.001 : 0.01;
+  config.estimator.width = large ? 8 : 4;
+  log("no preset: {} layers sampling {} neighbours, width {}, {} heads, {}; expander degree {}",
+      final.degrees.size(), fmt::join(final.degrees, "/"), final.width, final.heads,
+      large ? fmt::format("batches of {}", final.batch_size)
+            : std::string("the whole graph at once"),
+      config.expander.degree);
+  return config;
+}
+
+}  // namespace spex
