@@ -53,10 +53,11 @@ function(spex_room name)
   endif()
 endfunction()
 
+# A program is a folder with a main.cpp.
 function(spex_program name folder)
   cmake_parse_arguments(ARG "" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  if(NOT sources)
+  if(NOT "${PROJECT_SOURCE_DIR}/${folder}/main.cpp" IN_LIST sources)
     return()
   endif()
   add_executable(${name} ${sources})

@@ -12,6 +12,7 @@
 #include <spex/graph/builder.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -57,6 +58,33 @@ size_t owner(size_t a, size_t b) {
   return hash >> 63 ? low : high;
 }
 
+// Ids in the order they came, each once: a list and an open hash table of places in it.
+class DistinctIds {
+ public:
+  void clear(size_t capacity) {
+    ids_.clear();
+    table_.assign(std::bit_ceil(2 * capacity + 1), 0);
+  }
+  void insert(NodeId id) {
+    size_t slot = id * 0x9e3779b9U;
+    for (;; ++slot) {
+      uint32_t& place = table_[slot & (table_.size() - 1)];
+      if (place == 0) {
+        ids_.push_back(id);
+        place = static_cast<uint32_t>(ids_.size());
+        return;
+      }
+      if (ids_[place - 1] == id) return;
+    }
+  }
+  size_t size() const { return ids_.size(); }
+  const std::vector<NodeId>& ids() const { return ids_; }
+
+ private:
+  std::vector<NodeId> ids_;
+  std::vector<uint32_t> table_;  // 0: free; otherwise place in ids_ plus one
+};
+
 class Sampler {
  public:
   explicit Sampler(const BlockModel& model)
@@ -74,20 +102,19 @@ class Sampler {
     return *(after - 1);
   }
 
-  // `count` different positions of which `position` owns the pair, ascending.
-  void draw(std::vector<NodeId>& out, size_t position, size_t count) const {
-    out.clear();
+  // `count` different positions of which `position` owns the pair.
+  void draw(DistinctIds& drawn, size_t position, size_t count) const {
+    drawn.clear(count);
     const Block& block = block_of(position);
     // A hub may use up its class, so that the law would take forever: then any node will do.
     uint64_t by_law = 32 * count + 64, patience = 4 * by_law;
-    for (uint64_t attempt = 0; out.size() < count && attempt < patience; ++attempt) {
+    for (uint64_t attempt = 0; drawn.size() < count && attempt < patience; ++attempt) {
       auto words = random_.bits(uint64_t{position} << 32 | attempt);
       size_t other = attempt < by_law ? by_weight(block, words) : uniformly(words[1]);
-      if (other == position || owner(position, other) != position) continue;
-      out.push_back(static_cast<NodeId>(other));
-      if (out.size() == count) keep_distinct(out);
+      if (other != position && owner(position, other) == position)
+        drawn.insert(static_cast<NodeId>(other));
     }
-    require(out.size() == count, "a graph of {} nodes has no room for {} edges; ask for fewer",
+    require(drawn.size() == count, "a graph of {} nodes has no room for {} edges; ask for fewer",
             nodes_, model_.pairs);
   }
 
@@ -97,10 +124,6 @@ class Sampler {
     bool stay = words[0] * kUnit < model_.homophily;
     const Block& block = stay ? own : block_of(uniformly(words[1]));
     return block.begin + block.law.rank((words[2] + words[3] * kUnit) * kUnit);
-  }
-  static void keep_distinct(std::vector<NodeId>& out) {
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
   }
 
   const BlockModel& model_;
@@ -158,11 +181,12 @@ CsrGraph draw_graph(const Sampler& sampler, const std::vector<NodeId>& ids, uint
   Buffer<uint64_t> begins = share_out(sampler, pairs, static_cast<double>(nodes - 1) / 4.0);
   Buffer<NodeId> sources(pairs, MemoryTag::other), targets(pairs, MemoryTag::other);
   parallel_for(nodes, kPositionBlock, [&](size_t begin, size_t end) {
-    std::vector<NodeId> drawn;
+    DistinctIds drawn;
     for (size_t p = begin; p < end; ++p) {
       sampler.draw(drawn, p, begins[p + 1] - begins[p]);
       std::fill(&sources[0] + begins[p], &sources[0] + begins[p + 1], ids[p]);
-      std::ranges::transform(drawn, &targets[0] + begins[p], [&](NodeId q) { return ids[q]; });
+      std::ranges::transform(drawn.ids(), &targets[0] + begins[p],
+                             [&](NodeId q) { return ids[q]; });
     }
   });
   return build_csr(nodes, sources.span(), targets.span()).graph;
