@@ -63,19 +63,21 @@ CsvReader CsvReader::parse(std::span<const std::byte> bytes, const std::filesyst
   return {LineReader::parse(bytes, path), LineReader::parse(bytes, path)};
 }
 
-CsvReader::CsvReader(LineReader scout, LineReader lines) : lines_(std::move(lines)) {
-  sniff(scout);
+// The scout reads first, so that what is wrong with the first rows is named by their lines.
+CsvReader::CsvReader(LineReader scout, LineReader lines) : lines_(std::move(scout)) {
+  sniff();
+  lines_ = std::move(lines);
   std::string_view line;
   if (has_header_) next_line(line);
 }
 
 // What the first two rows say about the delimiter, the number of fields and the header.
-void CsvReader::sniff(LineReader& scout) {
+void CsvReader::sniff() {
   std::string_view line;
-  require(next_row(scout, line), "{} has no rows", path().string());
+  require(next_row(lines_, line), "{} has no rows", path().string());
   std::string first_row(line), second_row;
   if (first_row.find('\0') != std::string::npos) fail("{} is not text", path().string());
-  if (next_row(scout, line)) second_row = line;
+  if (next_row(lines_, line)) second_row = line;
   delimiter_ = find_delimiter(first_row);
   std::vector<std::string_view> first, second;
   split(first_row, first);

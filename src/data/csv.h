@@ -31,7 +31,7 @@ class CsvReader {
 
  private:
   CsvReader(LineReader scout, LineReader lines);  // two readers of the same text
-  void sniff(LineReader& scout);
+  void sniff();
   std::string_view quoted_field(std::string_view& rest);
   LineReader lines_;
   char delimiter_ = ',';

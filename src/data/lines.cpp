@@ -78,6 +78,7 @@ class LineReader::Gzip {
 };
 
 LineReader::LineReader(LineReader&&) noexcept = default;
+LineReader& LineReader::operator=(LineReader&&) noexcept = default;
 LineReader::~LineReader() = default;
 
 LineReader LineReader::open(const std::filesystem::path& path) {

@@ -16,6 +16,7 @@ class LineReader {
   static LineReader open(const std::filesystem::path& path);
   static LineReader parse(std::span<const std::byte> bytes, std::filesystem::path path);
   LineReader(LineReader&&) noexcept;
+  LineReader& operator=(LineReader&&) noexcept;
   ~LineReader();
 
   // The next line without its end; valid until the next call. False after the last one.

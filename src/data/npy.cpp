@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// Width in bytes of a value, or 0 for a type we do not read. Strings are counted in characters.
+// Width in bytes of a value; the type of a string counts characters, of four bytes if Unicode.
 size_t value_width(std::string_view descr, const std::string& where) {
+  require(descr.size() < 2 || descr[1] != 'O',
+          "{}: holds Python objects, expected numbers; save it as a plain array", where);
   require(descr.size() >= 3, "{}: the type '{}' is not one we read", where, descr);
   char order = descr[0], kind = descr[1];
-  require(kind != 'O', "{}: holds Python objects, expected numbers; save it as a plain array",
-          where);
   size_t count = 0;
   for (char digit : descr.substr(2)) {
     require(digit >= '0' && digit <= '9' && count < 100000, "{}: the type '{}' is not one we read",

@@ -66,6 +66,7 @@ class NpzArchive {
   NpzArchive();
   std::vector<std::byte> inflate(uint64_t index, const std::string& name);
   std::filesystem::path path_;
+  size_t size_ = 0;  // of the whole archive
   std::shared_ptr<const void> owner_;
   std::unique_ptr<Zip> zip_;
   std::vector<std::string> names_;

@@ -33,6 +33,7 @@ NpzArchive NpzArchive::open(const std::filesystem::path& path) {
 NpzArchive NpzArchive::parse(std::span<const std::byte> bytes, std::filesystem::path path) {
   NpzArchive result;
   result.path_ = std::move(path);
+  result.size_ = bytes.size();
   std::string where = result.path_.string();
   zip_error_t error;
   zip_error_init(&error);
@@ -68,7 +69,8 @@ std::vector<std::byte> NpzArchive::inflate(uint64_t index, const std::string& na
                (info.comp_method == ZIP_CM_STORE || info.comp_method == ZIP_CM_DEFLATE);
   require(known, "{}: the array '{}' is encrypted or packed in a way we do not read",
           path_.string(), name);
-  require(info.size / kDeflateLimit <= info.comp_size,
+  // Both sizes are claims of the archive's directory; only the file's own size is a fact.
+  require(info.comp_size <= size_ && info.size / kDeflateLimit <= info.comp_size,
           "{}: the array '{}' claims {} bytes out of {} compressed ones, which cannot be",
           path_.string(), name, info.size, info.comp_size);
   std::vector<std::byte> bytes(info.size);

@@ -46,7 +46,7 @@ Draft read_file(const fs::path& path, std::string_view start, const ReadOptions&
 
 }  // namespace
 
-Dataset read_dataset(const fs::path& path, const ReadOptions& options) {
+Dataset read_dataset(const fs::path& path, const ReadOptions& options) try {
   require(fs::exists(path), "{} does not exist", path.string());
   if (fs::is_directory(path)) return finish(read_folder(path, options), options);
   auto file = MappedFile::open(path);
@@ -59,6 +59,8 @@ Dataset read_dataset(const fs::path& path, const ReadOptions& options) {
     return dataset;
   }
   return finish(read_file(path, start, options), options);
+} catch (const fs::filesystem_error& error) {  // a folder that may not be listed, for example
+  fail("cannot read {}: {}", path.string(), error.code().message());
 }
 
 Dataset read_tables(const TableFiles& files, const ReadOptions& options) {

@@ -14,37 +14,24 @@ AdamWOptions adamw(const OptimiserConfig& config) {
   return options;
 }
 
-// Everything the sampled network needs to run: sampler, batches, runner.
-class SampledRun {
- public:
-  SampledRun(RunnerContext context, const Problem& problem, const Scores* scores,
-             const Config& config, size_t seed)
-      : truncated_(cut(scores, problem.graph, config.final.truncate)),
-        sampler_(problem.graph, truncated_ ? &*truncated_ : scores, config.final.sampling, seed),
-        builder_(sampler_, config.final.degrees, config.final.log_scores),
-        runner_(batch_runner(context, builder_, config.final.batch_size,
-                             config.final.resample_every)) {}
-  Runner& runner() { return *runner_; }
-
- private:
-  static std::optional<Scores> cut(const Scores* scores, const AttentionGraph& graph, size_t keep) {
-    if (!scores || keep == 0) return std::nullopt;
-    return truncate(*scores, graph, keep);
-  }
-  std::optional<Scores> truncated_;
-  Sampler sampler_;
-  BatchBuilder builder_;
-  std::unique_ptr<Runner> runner_;
-};
+std::optional<Scores> cut(const Scores* scores, const AttentionGraph& graph, size_t keep) {
+  if (!scores || keep == 0) return std::nullopt;
+  return truncate(*scores, graph, keep);
+}
 
 }  // namespace
 
-NetworkOptions estimator_options(const Config& config, const Dataset& data,
-                                 const Objective& objective, const AttentionGraph& graph) {
+SampledNeighbourhoods::SampledNeighbourhoods(const AttentionGraph& graph, const Scores* scores,
+                                             const FinalConfig& config, size_t seed)
+    : truncated_(cut(scores, graph, config.truncate)),
+      sampler_(graph, truncated_ ? &*truncated_ : scores, config.sampling, seed),
+      builder_(sampler_, config.degrees, config.log_scores) {}
+
+NetworkOptions estimator_options(const Config& config, size_t inputs, size_t outputs, const AttentionGraph& graph) {
   const EstimatorConfig& e = config.estimator;
   NetworkOptions options;
-  options.inputs = feature_count(data.features);
-  options.outputs = objective.outputs();
+  options.inputs = inputs;
+  options.outputs = outputs;
   options.width = e.width;
   options.heads = 1;
   options.layers = e.layers > 0 ? e.layers : config.final.degrees.size();
@@ -57,12 +44,11 @@ NetworkOptions estimator_options(const Config& config, const Dataset& data,
   return options;
 }
 
-NetworkOptions final_options(const Config& config, const Dataset& data, const Objective& objective,
-                             const AttentionGraph& graph) {
+NetworkOptions final_options(const Config& config, size_t inputs, size_t outputs, const AttentionGraph& graph) {
   const FinalConfig& f = config.final;
   NetworkOptions options;
-  options.inputs = feature_count(data.features);
-  options.outputs = objective.outputs();
+  options.inputs = inputs;
+  options.outputs = outputs;
   options.width = f.width;
   options.heads = f.heads;
   options.layers = f.degrees.size();
@@ -115,8 +101,10 @@ bool train_final(Network& network, const Problem& problem, const Scores* scores,
     auto runner = full_graph_runner(context, problem.graph, problem.transposed);
     return Trainer(context, *runner, options).run(state, hooks);
   }
-  SampledRun sampled(context, problem, scores, config, seed);
-  return Trainer(context, sampled.runner(), options).run(state, hooks);
+  SampledNeighbourhoods sampled(problem.graph, scores, config.final, seed);
+  auto runner = batch_runner(context, sampled.builder(), config.final.batch_size,
+                             config.final.resample_every);
+  return Trainer(context, *runner, options).run(state, hooks);
 }
 
 Scores estimate_scores(Network& estimator, const AttentionGraph& graph,
@@ -133,20 +121,6 @@ Scores estimate_scores(Network& estimator, const AttentionGraph& graph,
   Scores scores;
   for (Buffer<Half>& layer : layers) scores.layers.emplace_back(std::move(layer));
   return scores;
-}
-
-Matrix final_logits(Network& network, const Problem& problem, const Scores* scores,
-                    const Config& config, size_t seed, size_t epoch,
-                    std::span<const NodeId> nodes) {
-  Objective objective(problem.data.labels, config.split.metric);
-  AdamW optimiser(network.parameters(), {});
-  RunnerContext context{problem.data, problem.split, network, objective, optimiser, 1.0, seed};
-  EpochSettings settings;
-  settings.epoch = epoch;
-  if (config.model == Model::exphormer)
-    return full_graph_runner(context, problem.graph, problem.transposed)->evaluate(settings, nodes);
-  SampledRun sampled(context, problem, scores, config, seed);
-  return sampled.runner().evaluate(settings, nodes);
 }
 
 }  // namespace spex

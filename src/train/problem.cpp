@@ -37,21 +37,31 @@ Split choose_split(const Dataset& data, const DataConfig& config) {
   return split;
 }
 
-Problem make_problem(Dataset data, const Config& config) {
-  Problem problem;
-  problem.split = choose_split(data, config.split);
+AugmentedGraph make_attention_graph(const CsrGraph& graph, const Config& config) {
   ExpanderOptions options;
   options.degree = config.expander.degree;
   options.seed = config.expander.seed;
   options.tries = static_cast<int>(config.expander.tries);
-  Expander expander = make_expander(data.nodes(), options);
-  problem.spectral_gap = expander.checked ? expander.spectral_gap : 0.0;
-  problem.required_gap = expander.required_gap;
+  Expander expander = make_expander(graph.nodes(), options);
   AugmentOptions augmentation;
   augmentation.virtual_nodes = config.model == Model::exphormer ? config.final.virtual_nodes : 0;
-  problem.graph = augment(data.graph, expander.graph, augmentation);
-  expander = {};
-  problem.transposed = transpose(problem.graph);
+  AugmentedGraph result;
+  result.graph = augment(graph, expander.graph, augmentation);
+  result.spectral_gap = expander.checked ? expander.spectral_gap : 0.0;
+  result.required_gap = expander.required_gap;
+  expander = {};  // before the transpose needs room
+  result.transposed = transpose(result.graph);
+  return result;
+}
+
+Problem make_problem(Dataset data, const Config& config) {
+  Problem problem;
+  problem.split = choose_split(data, config.split);
+  AugmentedGraph augmented = make_attention_graph(data.graph, config);
+  problem.graph = std::move(augmented.graph);
+  problem.transposed = std::move(augmented.transposed);
+  problem.spectral_gap = augmented.spectral_gap;
+  problem.required_gap = augmented.required_gap;
   problem.fingerprint = fingerprint(problem.graph);
   problem.data = std::move(data);
   return problem;

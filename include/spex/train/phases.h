@@ -4,12 +4,28 @@
 #include <spex/train/problem.h>
 #include <spex/train/trainer.h>
 
+#include <optional>
+
 namespace spex {
 
-NetworkOptions estimator_options(const Config& config, const Dataset& data,
-                                 const Objective& objective, const AttentionGraph& graph);
-NetworkOptions final_options(const Config& config, const Dataset& data, const Objective& objective,
+NetworkOptions estimator_options(const Config& config, size_t inputs, size_t outputs,
+                                 const AttentionGraph& graph);
+NetworkOptions final_options(const Config& config, size_t inputs, size_t outputs,
                              const AttentionGraph& graph);
+
+// A sampler and the batches drawn with it. Graph and scores must outlive it; scores may be null for uniform
+// sampling.
+class SampledNeighbourhoods {
+ public:
+  SampledNeighbourhoods(const AttentionGraph& graph, const Scores* scores, const FinalConfig& config,
+                        size_t seed);
+  BatchBuilder& builder() { return builder_; }
+
+ private:
+  std::optional<Scores> truncated_;
+  Sampler sampler_;
+  BatchBuilder builder_;
+};
 
 // Trains with this seed until done (true) or told to stop (false). On success the network is the
 // best one.
@@ -22,10 +38,5 @@ bool train_final(Network& network, const Problem& problem, const Scores* scores,
 Scores estimate_scores(Network& estimator, const AttentionGraph& graph,
                        const AttentionGraph& transposed, const Features& features,
                        float temperature);
-
-// Logits of all nodes (or of those asked for; the others are NaN) by a trained network, for one
-// sample.
-Matrix final_logits(Network& network, const Problem& problem, const Scores* scores,
-                    const Config& config, size_t seed, size_t epoch, std::span<const NodeId> nodes);
 
 }  // namespace spex

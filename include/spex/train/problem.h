@@ -24,6 +24,15 @@ Dataset open_data(const std::string& data);
 // the data set brings none and no ratio is given).
 Split choose_split(const Dataset& data, const DataConfig& config);
 
+// The graph with expander and self-loops, and its transpose.
+struct AugmentedGraph {
+  AttentionGraph graph;
+  AttentionGraph transposed;
+  double spectral_gap = 0;
+  double required_gap = 0;
+};
+AugmentedGraph make_attention_graph(const CsrGraph& graph, const Config& config);
+
 Problem make_problem(Dataset data, const Config& config);
 
 // Settings that suit the data: depth, degrees, width, batch size. Used where there is no preset.

@@ -1,0 +1,84 @@
+#include "cli/data.h"
+
+#include <fmt/format.h>
+#include <spex/core/error.h>
+#include <spex/core/log.h>
+#include <spex/data/info.h>
+#include <spex/data/native.h>
+#include <spex/data/reader.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+namespace spex::cli {
+namespace {
+
+struct Input {
+  std::string data;
+  TableFiles tables;
+  ReadOptions options;
+  bool directed = false, keep_duplicates = false, keep_self_loops = false;
+};
+
+void add_input(CLI::App& app, Input& input) {
+  app.add_option("--edges", input.tables.edges, "Edge list (CSV, TSV or text, also gzip)");
+  app.add_option("--features", input.tables.features,
+                 "Features: CSV, or JSON lists of feature ids");
+  app.add_option("--labels", input.tables.labels, "Labels: CSV");
+  app.add_option("--label-column", input.options.label_column,
+                 "Column of the labels: its name, or its number from 1");
+  app.add_flag("--directed", input.directed, "Keep edges as they are, add no reverse ones");
+  app.add_flag("--keep-duplicates", input.keep_duplicates, "Keep parallel edges");
+  app.add_flag("--keep-self-loops", input.keep_self_loops, "Keep edges from a node to itself");
+  app.add_flag("--species", input.options.species, "OGB proteins: add the species to the features");
+}
+
+Dataset read(Input& input) {
+  input.options.undirected = !input.directed;
+  input.options.drop_duplicates = !input.keep_duplicates;
+  input.options.drop_self_loops = !input.keep_self_loops;
+  require(input.data.empty() != input.tables.edges.empty(),
+          "name one data set, or its tables with --edges (and --features, --labels)");
+  if (!input.data.empty()) return read_dataset(input.data, input.options);
+  return read_tables(input.tables, input.options);
+}
+
+void add_info(CLI::App& data) {
+  auto* app = data.add_subcommand("info", "Describe a data set");
+  auto input = std::make_shared<Input>();
+  app->add_option("DATA", input->data, "File or folder, in any format that is read");
+  add_input(*app, *input);
+  app->footer("Example:\n  spex data info tolokers.npz");
+  app->callback([input] { fmt::print("{}", format(describe(read(*input)))); });
+}
+
+void add_convert(CLI::App& data) {
+  auto* app = data.add_subcommand("convert", "Write a data set as one native file");
+  auto input = std::make_shared<Input>();
+  auto paths = std::make_shared<std::vector<std::string>>();
+  app->add_option("PATHS", *paths, "DATA OUT, or OUT alone with --edges")
+      ->required()
+      ->expected(1, 2);
+  add_input(*app, *input);
+  app->footer(
+      "Examples:\n"
+      "  spex data convert tolokers.npz tolokers.safetensors\n"
+      "  spex data convert --edges facebook_edges.csv --features facebook.json \\\n"
+      "      --labels facebook_target.csv --label-column page_type facebook.safetensors");
+  app->callback([input, paths] {
+    if (paths->size() == 2) input->data = paths->front();
+    Dataset dataset = read(*input);
+    save_native(dataset, paths->back());
+    fmt::print("{}: {} nodes, {} edges\n", paths->back(), dataset.nodes(), dataset.graph.edges());
+  });
+}
+
+}  // namespace
+
+void add_data_commands(CLI::App& data) {
+  add_info(data);
+  add_convert(data);
+}
+
+}  // namespace spex::cli

@@ -1,0 +1,105 @@
+#include <spex/core/error.h>
+#include <spex/core/random.h>
+#include <spex/data/splits.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "data/csv.h"
+#include "data/draft.h"
+
+namespace spex {
+namespace {
+
+// Nodes with a label (one class, or at least one value), in random order.
+std::vector<NodeId> shuffled_labelled(const Labels& labels, uint64_t seed) {
+  require(labels.outputs > 0, "a split needs labels, and this data set has none");
+  std::vector<NodeId> nodes;
+  if (labels.task == Task::classes) {
+    for (size_t i = 0; i < labels.classes.size(); ++i)
+      if (labels.classes[i] >= 0) nodes.push_back(static_cast<NodeId>(i));
+  } else {
+    for (size_t i = 0; i < labels.values.size() / labels.outputs; ++i) {
+      auto row = labels.values.span().subspan(i * labels.outputs, labels.outputs);
+      if (!std::all_of(row.begin(), row.end(), [](float v) { return std::isnan(v); }))
+        nodes.push_back(static_cast<NodeId>(i));
+    }
+  }
+  std::vector<NodeId> shuffled;
+  for (uint32_t i : random_permutation(nodes.size(), Random(seed, Purpose::split)))
+    shuffled.push_back(nodes[i]);
+  return shuffled;
+}
+
+SharedArray<NodeId> ascending(std::span<const NodeId> nodes) {
+  std::vector<NodeId> sorted(nodes.begin(), nodes.end());
+  std::sort(sorted.begin(), sorted.end());
+  return share(std::move(sorted));
+}
+
+}  // namespace
+
+const Split& stored_split(const Dataset& dataset, size_t number) {
+  require(number < dataset.splits.size(), "{} has {} stored splits, so there is no split {}{}",
+          dataset.source, dataset.splits.size(), number,
+          dataset.splits.empty() ? "; ask for a random one" : "; the first is 0");
+  return dataset.splits[number];
+}
+
+Split random_split(const Labels& labels, const SplitRatio& ratio, uint64_t seed) {
+  require(ratio.train > 0 && ratio.validation > 0 && ratio.test > 0 &&
+              ratio.train + ratio.validation + ratio.test <= 1.0 + 1e-9,
+          "a split of {:.3g}/{:.3g}/{:.3g} does not work: each part must be above 0, the sum at "
+          "most 1",
+          ratio.train, ratio.validation, ratio.test);
+  std::vector<NodeId> nodes = shuffled_labelled(labels, seed);
+  auto count = [&](double share) {
+    return static_cast<size_t>(std::floor(share * static_cast<double>(nodes.size()) + 1e-6));
+  };
+  size_t train = count(ratio.train), validation = count(ratio.validation);
+  size_t end = std::min(nodes.size(), count(ratio.train + ratio.validation + ratio.test));
+  require(train > 0 && validation > 0 && train + validation < end,
+          "{} labelled nodes are too few to split", nodes.size());
+  std::span<const NodeId> all = nodes;
+  return {ascending(all.first(train)), ascending(all.subspan(train, validation)),
+          ascending(all.subspan(train + validation, end - train - validation))};
+}
+
+Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t seed) {
+  require(labels.task == Task::classes, "a split by class needs one class per node");
+  require(counts.train_per_class > 0 && counts.validation > 0 && counts.test > 0,
+          "a split by class needs at least one node in each part");
+  std::vector<size_t> taken(labels.outputs);
+  std::vector<NodeId> train, rest;
+  for (NodeId node : shuffled_labelled(labels, seed)) {
+    size_t& of_class = taken[static_cast<size_t>(labels.classes[node])];
+    (of_class < counts.train_per_class ? train : rest).push_back(node);
+    of_class = std::min(of_class + 1, counts.train_per_class);
+  }
+  require(rest.size() >= counts.validation + counts.test,
+          "after {} training nodes per class {} labelled nodes are left, expected at least {}",
+          counts.train_per_class, rest.size(), counts.validation + counts.test);
+  std::span<const NodeId> others = rest;
+  return {ascending(train), ascending(others.first(counts.validation)),
+          ascending(others.subspan(counts.validation, counts.test))};
+}
+
+SplitRatio parse_ratio(const std::string& text) {
+  double percent[3] = {};
+  size_t begin = 0;
+  for (int part = 0; part < 3; ++part) {
+    size_t end = part < 2 ? text.find('/', begin) : text.size();
+    float value = 0;
+    require(end != std::string::npos && parse_number(text.substr(begin, end - begin), value),
+            "'{}' is not a split; expected percentages such as 60/20/20", text);
+    percent[part] = static_cast<double>(value);
+    begin = end + 1;
+  }
+  double sum = percent[0] + percent[1] + percent[2];
+  require(percent[0] > 0 && percent[1] > 0 && percent[2] > 0 && sum <= 100.0 + 1e-6,
+          "'{}' is not a split; expected three percentages above 0 that sum to at most 100", text);
+  return {percent[0] / 100, percent[1] / 100, percent[2] / 100};
+}
+
+}  // namespace spex

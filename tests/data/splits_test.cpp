@@ -1,0 +1,93 @@
+#include <spex/data/splits.h>
+#include <spex/data/validate.h>
+
+#include <algorithm>
+
+#include "data/draft.h"
+#include "support.h"
+
+namespace spex {
+namespace {
+
+using namespace test;
+
+Labels labels(size_t nodes, size_t classes, size_t unknown = 0) {
+  std::vector<int32_t> values(nodes);
+  for (size_t i = 0; i < nodes; ++i)
+    values[i] = i < unknown ? -1 : static_cast<int32_t>(i % classes);
+  return {Task::classes, classes, share(std::move(values)), {}};
+}
+
+std::vector<NodeId> all_of(const Split& split) {
+  std::vector<NodeId> nodes;
+  for (const auto* part : {&split.train, &split.validation, &split.test}) {
+    EXPECT_TRUE(std::is_sorted(part->begin(), part->end()));
+    nodes.insert(nodes.end(), part->begin(), part->end());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  EXPECT_EQ(std::adjacent_find(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+TEST(Splits, RandomSplitsHaveTheirSharesAndCoverAll) {
+  for (const char* text : {"60/20/20", "50/25/25", "10/10/80"}) {
+    SplitRatio ratio = parse_ratio(text);
+    Split split = random_split(labels(1000, 3), ratio, 5);
+    EXPECT_EQ(split.train.size(), static_cast<size_t>(1000 * ratio.train + 0.5)) << text;
+    EXPECT_EQ(split.validation.size(), static_cast<size_t>(1000 * ratio.validation + 0.5)) << text;
+    EXPECT_EQ(all_of(split).size(), 1000U) << text;
+  }
+}
+
+TEST(Splits, TheSeedDecides) {
+  auto train = [](uint64_t seed) {
+    Split split = random_split(labels(100, 3), {}, seed);
+    return std::vector<NodeId>(split.train.begin(), split.train.end());
+  };
+  EXPECT_EQ(train(1), train(1));
+  EXPECT_NE(train(1), train(2));
+}
+
+TEST(Splits, EveryNodeIsEquallyLikelyToBeTrainedOn) {
+  std::vector<int> counts(20);
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    Split split = random_split(labels(20, 2), {0.5, 0.25, 0.25}, seed);
+    for (NodeId node : split.train) ++counts[node];
+  }
+  for (int count : counts) EXPECT_NEAR(count, 1000, 120);
+}
+
+TEST(Splits, NodesWithoutALabelAreLeftOut) {
+  auto nodes = all_of(random_split(labels(100, 2, 40), {}, 0));
+  EXPECT_EQ(nodes.size(), 60U);
+  EXPECT_EQ(nodes.front(), 40U);
+}
+
+TEST(Splits, PerClassCountsAreExact) {
+  Labels three = labels(3000, 3);
+  Split split = per_class_split(three, {20, 500, 1000}, 1);
+  EXPECT_EQ(split.train.size(), 60U);
+  EXPECT_EQ(split.validation.size(), 500U);
+  EXPECT_EQ(split.test.size(), 1000U);
+  EXPECT_EQ(all_of(split).size(), 1560U);
+  int counts[3] = {};
+  for (NodeId node : split.train) ++counts[three.classes[node]];
+  EXPECT_EQ(counts[0], 20);
+  EXPECT_EQ(counts[2], 20);
+}
+
+TEST(Splits, WhatCannotBeIsASentence) {
+  EXPECT_SAYS(refusal([] {
+                per_class_split(labels(100, 2), {20, 500, 1000}, 0);
+              }),
+              "60 labelled nodes are left");
+  EXPECT_SAYS(refusal([] { random_split(labels(2, 2), {}, 0); }), "too few");
+  EXPECT_SAYS(refusal([] { random_split(Labels{}, {}, 0); }), "needs labels");
+  EXPECT_SAYS(refusal([] { random_split(labels(9, 2), {0.9, 0.2, 0.2}, 0); }), "at most 1");
+  for (const char* text : {"", "60", "60/20", "60/20/x", "60/20/20/5", "90/20/20", "60/40/0"})
+    EXPECT_SAYS(refusal([&] { parse_ratio(text); }), "is not a split");
+  EXPECT_SAYS(refusal([] { stored_split(Dataset{}, 3); }), "0 stored splits");
+}
+
+}  // namespace
+}  // namespace spex
