@@ -17,8 +17,14 @@ void add_bias_and_activate(MatrixView y, const float* bias, Activation activatio
 }
 
 void mask_by_sign(MatrixView dy, ConstMatrixView y) {
-  for (size_t r = 0; r < dy.rows; ++r)
-    for (size_t c = 0; c < dy.cols; ++c) dy(r, c) = y(r, c) > 0.0F ? dy(r, c) : 0.0F;
+  for (size_t r = 0; r < dy.rows; ++r) {
+    float* __restrict d = dy.row(r);
+    const float* __restrict out = y.row(r);
+    for (size_t c = 0; c < dy.cols; ++c) {
+      float whole = d[c];  // read in any case: a conditional read would not become a vector
+      d[c] = out[c] > 0.0F ? whole : 0.0F;
+    }
+  }
 }
 
 void check_linear(size_t inputs, const Var& weight, const Var& bias) {

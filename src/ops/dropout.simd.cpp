@@ -4,14 +4,19 @@ namespace spex::SPEX_ISA {
 
 void drop(float* y, const float* base, const float* x, const uint16_t* bits, uint32_t threshold,
           float factor, size_t count) {
-  // Without a base the sum would turn -0 into 0 and read memory for nothing.
+  // The products are made in any case: a conditional read would not become a vector everywhere.
   if (base) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < count; ++i)
-      y[i] = base[i] + (bits[i] < threshold ? factor * x[i] : 0.0F);
+    for (size_t i = 0; i < count; ++i) {
+      float kept = factor * x[i];
+      y[i] = base[i] + (bits[i] < threshold ? kept : 0.0F);
+    }
   } else {
 #pragma GCC ivdep
-    for (size_t i = 0; i < count; ++i) y[i] = bits[i] < threshold ? factor * x[i] : 0.0F;
+    for (size_t i = 0; i < count; ++i) {
+      float kept = factor * x[i];
+      y[i] = bits[i] < threshold ? kept : 0.0F;
+    }
   }
 }
 

@@ -43,7 +43,10 @@ Var relu(Tape& tape, const Var& x) {
   return tape.result_owning(shared, {x}, [ky = shared, dx = x.gradient()](Matrix dy) {
     const float* out = ky->view().data;
     float* d = dy.data();
-    for_numbers(d, dy.size(), [&](size_t i) { return out[i] > 0.0F ? d[i] : 0.0F; });
+    for_numbers(d, dy.size(), [&](size_t i) {
+      float whole = d[i];  // read in any case: a conditional read would not become a vector
+      return out[i] > 0.0F ? whole : 0.0F;
+    });
     dx->give(std::move(dy));
   });
 }

@@ -48,7 +48,9 @@ inline void product_strip(float* y, const SparseRows& a, const float* x, size_t 
   Vec sum[Count] = {};
   uint64_t last = a.offsets[a.rows];
   for (uint64_t e = a.offsets[row]; e < a.offsets[row + 1]; ++e) {
-    if (e + kAhead < last) __builtin_prefetch(x + a.columns[e + kAhead] * width);
+    if (e + kAhead < last)
+      for (int k = 0; k < Count; ++k)
+        __builtin_prefetch(x + a.columns[e + kAhead] * width + k * Size);
     auto* from = reinterpret_cast<const Vec*>(x + a.columns[e] * width);
     float weight = W == Weight::values    ? a.values[e]
                    : W == Weight::columns ? a.column_scale[a.columns[e]]
