@@ -1,4 +1,4 @@
-// The two halves of drawing a row: a key for every edge, and the edges with the k smallest keys.
+// Drawing a row: a key for every edge, the edges with the k smallest keys, their log-scores.
 #pragma once
 
 #include <cstddef>
@@ -22,5 +22,8 @@ SPEX_KERNEL(void race_keys(int32_t* keys, const uint32_t* words, const uint16_t*
 // first. 0 < k < count.
 SPEX_KERNEL(void select_smallest(uint64_t* places, int32_t* keys, size_t count, size_t k,
                                  uint64_t base))
+
+// out[i] = log(score_i + 1e-8).
+SPEX_KERNEL(void log_scores(float* out, const uint16_t* scores, size_t count))
 
 }  // namespace spex

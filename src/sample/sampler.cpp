@@ -42,6 +42,7 @@ Sampler::Sampler(const AttentionGraph& graph, const Scores* scores, Sampling sam
     : graph_(graph), scores_(scores), sampling_(sampling), seed_(seed) {
   require(scores_ || sampling_ == Sampling::uniform, "{} sampling needs attention scores",
           name(sampling_));
+  if (scores_) check(*scores_, graph_);
 }
 
 size_t Sampler::draw(NodeId node, size_t layer, size_t k, uint32_t epoch, EdgeOffset* edges) const {

@@ -41,8 +41,8 @@ struct Cut {
   size_t ties;
 };
 
-// Invariant: fewer than k keys are below `low`, at least k are below `high`. Which half a step takes
-// cannot be foreseen, so it is chosen without a branch.
+// Invariant: fewer than k keys are below `low`, at least k are below `high`. Which half a step
+// takes cannot be foreseen, so it is chosen without a branch.
 inline Cut find_cut(const Row& row, size_t k) {
   int32_t low = row.keys[0], last = row.keys[0];
   for (size_t i = 0; i < row.padded; ++i) {
