@@ -21,7 +21,8 @@ if(SPEX_FUZZERS)
 endif()
 
 # spex_room(NAME ROOMS ... LIBRARIES ...): src/NAME/*.cpp as the library spex_NAME. A file called
-# *.simd.cpp is compiled once per instruction set, with SPEX_ISA naming the namespace it fills.
+# *.simd.cpp is compiled once per instruction set, with SPEX_ISA naming the namespace it fills; one
+# called *.exact.simd.cpp gives the same bits on all of them, so nothing is fused in it.
 function(spex_room name)
   cmake_parse_arguments(ARG "" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
@@ -47,6 +48,9 @@ function(spex_room name)
       target_compile_options(spex_${name}_${isa} PRIVATE ${SPEX_ISA_FLAGS_${isa}} -ffp-contract=fast)
       set(late_flags -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized)
       set_source_files_properties(${simd_sources} PROPERTIES COMPILE_OPTIONS "${late_flags}")
+      set(exact_sources ${simd_sources})
+      list(FILTER exact_sources INCLUDE REGEX "\\.exact\\.simd\\.cpp$")
+      set_property(SOURCE ${exact_sources} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
       target_compile_definitions(spex_${name}_${isa} PRIVATE SPEX_ISA=${isa})
       target_sources(spex_${name} PRIVATE $<TARGET_OBJECTS:spex_${name}_${isa}>)
     endforeach()

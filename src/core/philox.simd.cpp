@@ -92,13 +92,30 @@ inline void spread(Keys& keys, uint32_t key0, uint32_t key1) {
   }
 }
 
+inline State start(uint64_t first, const PhiloxStream& stream) {
+#if defined(__AVX512F__)
+  constexpr Words kSteps = {0, 1, 2, 3, 4, 5, 6, 7};
+#elif defined(__AVX2__)
+  constexpr Words kSteps = {0, 1, 2, 3};
+#else
+  constexpr Words kSteps = {0, 1};
+#endif
+  Words index = all(first) + kSteps;
+  return {index, upper(index), all(stream.high[0]), all(stream.high[1])};
+}
+
+inline void block(uint32_t* words, uint64_t first, const PhiloxStream& stream, const Keys& keys) {
+  State a = start(first, stream);
+#pragma GCC unroll 10
+  for (int i = 0; i < 10; ++i) round(a, keys.even[i], keys.odd[i]);
+  store(words, a);
+}
+
 // Two vectors of counters at a time: the rounds of one hide the latency of the other.
-inline void blocks(uint32_t* words, uint64_t first, const PhiloxStream& stream, const Keys& keys) {
-  Words index;
-  for (size_t i = 0; i < kLanes; ++i) index[i] = first + i;
-  Words next = index + kLanes;
-  State a = {index, upper(index), all(stream.high[0]), all(stream.high[1])};
-  State b = {next, upper(next), all(stream.high[0]), all(stream.high[1])};
+inline void two_blocks(uint32_t* words, uint64_t first, const PhiloxStream& stream,
+                       const Keys& keys) {
+  State a = start(first, stream);
+  State b = start(first + kLanes, stream);
 #pragma GCC unroll 10
   for (int i = 0; i < 10; ++i) {
     round(a, keys.even[i], keys.odd[i]);
@@ -115,11 +132,13 @@ void philox(uint32_t* words, size_t count, const PhiloxStream& stream) {
   spread(keys, stream.key[0], stream.key[1]);
   size_t done = 0;
   for (; done + 2 * kLanes <= count; done += 2 * kLanes)
-    blocks(words + 4 * done, stream.first + done, stream, keys);
+    two_blocks(words + 4 * done, stream.first + done, stream, keys);
+  for (; done + kLanes <= count; done += kLanes)
+    block(words + 4 * done, stream.first + done, stream, keys);
   if (done == count) return;
-  uint32_t rest[8 * kLanes];
-  blocks(rest, stream.first + done, stream, keys);
-  for (size_t i = 0; i < 4 * (count - done); ++i) words[4 * done + i] = rest[i];
+  uint32_t rest[4 * kLanes];
+  block(rest, stream.first + done, stream, keys);
+  __builtin_memcpy(words + 4 * done, rest, 16 * (count - done));
 }
 
 }  // namespace spex::SPEX_ISA

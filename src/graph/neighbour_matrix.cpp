@@ -1,48 +1,110 @@
+// A counting sort by source. Queries are cut into a few parts, one cursor per part, type and
+// source: each part then writes to places of its own, in an order that does not depend on the
+// parts.
+#include <spex/core/error.h>
+#include <spex/core/threads.h>
 #include <spex/graph/neighbour_matrix.h>
 
+#include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace spex {
 namespace {
 
-// Calls visit(query, type, position in indices) for every edge, type by type.
-template <class Visit>
-void for_each_edge(const NeighbourMatrix& pattern, size_t type, Visit&& visit) {
-  for (size_t i = 0; i < pattern.queries; ++i) {
-    size_t begin = type == 0 ? 0 : pattern.ends[(type - 1) * pattern.queries + i];
-    size_t end = pattern.ends[type * pattern.queries + i];
-    for (size_t e = begin; e < end; ++e) visit(i, i * pattern.k + e);
+constexpr size_t kMostParts = 8;           // cursors cost memory
+constexpr size_t kLeastQueries = 1024;     // of a part
+constexpr size_t kBlockSources = 8 << 10;  // whose cursors are summed together
+
+// cursors[(part * types + type) * sources + source]: first counts, then places in the result. In 32
+// bits, since most of the time goes into fetching them.
+struct Cursors {
+  explicit Cursors(const NeighbourMatrix& pattern)
+      : sources(pattern.sources),
+        types(pattern.types),
+        parts(std::clamp<size_t>(pattern.queries / kLeastQueries, 1,
+                                 std::min(kMostParts, static_cast<size_t>(threads())))),
+        values(parts * types * sources, MemoryTag::graph) {}
+  uint32_t* row(size_t part, size_t type) {
+    return values.data() + (part * types + type) * sources;
   }
+  size_t sources, types, parts;
+  Buffer<uint32_t> values;
+};
+
+// Calls visit(cursor of the edge, query, position in indices) for every edge, part by part.
+template <class Visit>
+void for_each_edge(const NeighbourMatrix& pattern, Cursors& cursors, Visit visit) {
+  size_t n = pattern.queries;
+  parallel_blocks(cursors.parts, [&](size_t part) {
+    for (size_t i = part * n / cursors.parts; i < (part + 1) * n / cursors.parts; ++i) {
+      size_t e = i * pattern.k;
+      for (size_t t = 0; t < pattern.types; ++t) {
+        uint32_t* row = cursors.row(part, t);
+        for (size_t end = i * pattern.k + pattern.ends[t * n + i]; e < end; ++e)
+          visit(row[pattern.indices[e]], i, e);
+      }
+    }
+  });
+}
+
+// The edges of each block of sources, added up to where the block begins.
+std::vector<EdgeOffset> block_begins(Cursors& cursors) {
+  std::vector<EdgeOffset> begins(cursors.sources / kBlockSources + 2, 0);
+  parallel_for(cursors.sources, kBlockSources, [&](size_t begin, size_t end) {
+    EdgeOffset sum = 0;
+    for (size_t row = 0; row < cursors.parts * cursors.types; ++row)
+      for (size_t j = begin; j < end; ++j) sum += cursors.values[row * cursors.sources + j];
+    begins[begin / kBlockSources + 1] = sum;
+  });
+  for (size_t b = 1; b < begins.size(); ++b) begins[b] += begins[b - 1];
+  return begins;
+}
+
+// From counts to places: source by source, type by type, part by part.
+void counts_to_places(TransposedNeighbours& result, Cursors& cursors) {
+  size_t n = cursors.sources;
+  std::vector<EdgeOffset> begins = block_begins(cursors);
+  result.offsets = Buffer<EdgeOffset>(n + 1, MemoryTag::graph);
+  result.segment_ends = Buffer<EdgeOffset>((cursors.types - 1) * n, MemoryTag::graph);
+  parallel_for(n, kBlockSources, [&](size_t begin, size_t end) {
+    auto place = static_cast<uint32_t>(begins[begin / kBlockSources]);
+    for (size_t j = begin; j < end; ++j) {
+      result.offsets[j] = place;
+      for (size_t t = 0; t < cursors.types; ++t) {
+        for (size_t part = 0; part < cursors.parts; ++part)
+          place += std::exchange(cursors.row(part, t)[j], place);
+        if (t + 1 < cursors.types) result.segment_ends[t * n + j] = place;
+      }
+    }
+  });
+  result.offsets[n] = begins.back();
 }
 
 }  // namespace
 
 TransposedNeighbours transpose(const NeighbourMatrix& pattern) {
-  size_t n = pattern.sources;
+  require(
+      pattern.queries * pattern.k <= std::numeric_limits<uint32_t>::max(),
+      "a layer of {} nodes with {} neighbours each is too large for one batch; use smaller ones",
+      pattern.queries, pattern.k);
   TransposedNeighbours result;
-  // Counting sort by source, one type after the other, so that rows come out grouped by type.
-  std::vector<EdgeOffset> cursor(n, 0);
-  for (size_t t = 0; t < pattern.types; ++t)
-    for_each_edge(pattern, t, [&](size_t, size_t at) { ++cursor[pattern.indices[at]]; });
-  result.offsets = Buffer<EdgeOffset>(n + 1, MemoryTag::graph);
-  result.offsets[0] = 0;
-  for (size_t j = 0; j < n; ++j) {
-    result.offsets[j + 1] = result.offsets[j] + cursor[j];
-    cursor[j] = result.offsets[j];
-  }
-  size_t edges = result.offsets[n];
+  Cursors cursors(pattern);
+  parallel_for(cursors.values.size(), 1 << 16, [&](size_t begin, size_t end) {
+    std::fill(cursors.values.begin() + begin, cursors.values.begin() + end, 0);
+  });
+  for_each_edge(pattern, cursors, [](uint32_t& count, size_t, size_t) { ++count; });
+  counts_to_places(result, cursors);
+  size_t edges = result.offsets[pattern.sources];
+  bool scored = !pattern.log_score.empty();
   result.queries = Buffer<NodeId>(edges, MemoryTag::graph);
-  result.segment_ends = Buffer<EdgeOffset>((pattern.types - 1) * n, MemoryTag::graph);
-  if (!pattern.log_score.empty()) result.log_score = Buffer<float>(edges, MemoryTag::graph);
-  for (size_t t = 0; t < pattern.types; ++t) {
-    for_each_edge(pattern, t, [&](size_t i, size_t at) {
-      EdgeOffset to = cursor[pattern.indices[at]]++;
-      result.queries[to] = static_cast<NodeId>(i);
-      if (!result.log_score.empty()) result.log_score[to] = pattern.log_score[at];
-    });
-    if (t + 1 < pattern.types)
-      for (size_t j = 0; j < n; ++j) result.segment_ends[t * n + j] = cursor[j];
-  }
+  if (scored) result.log_score = Buffer<float>(edges, MemoryTag::graph);
+  for_each_edge(pattern, cursors, [&](uint32_t& cursor, size_t query, size_t at) {
+    uint32_t place = cursor++;
+    result.queries[place] = static_cast<NodeId>(query);
+    if (scored) result.log_score[place] = pattern.log_score[at];
+  });
   return result;
 }
 

@@ -3,13 +3,38 @@
 #include <spex/sample/batch.h>
 
 #include <algorithm>
-#include <cmath>
+#include <atomic>
+#include <bit>
 #include <limits>
+#include <numeric>
+
+#include "sample/race_kernels.h"
 
 namespace spex {
 namespace {
 
 constexpr size_t kBlockRows = 256;
+constexpr size_t kBlockWords = 2048;
+
+uint64_t bit(NodeId node) {
+  return uint64_t{1} << node % 64;
+}
+
+// Calls visit(index) for the neighbours of the queries in [begin, end).
+template <class Pattern, class Visit>
+void for_each_neighbour(Pattern& pattern, size_t begin, size_t end, Visit visit) {
+  for (size_t i = begin; i < end; ++i) {
+    size_t count = pattern.count(i);
+    for (size_t e = i * pattern.k; e < i * pattern.k + count; ++e) visit(pattern.indices[e]);
+  }
+}
+
+size_t largest_degree(const AttentionGraph& graph) {
+  size_t largest = 0;
+  for (size_t i = 0; i < graph.nodes(); ++i)
+    largest = std::max<size_t>(largest, graph.offsets[i + 1] - graph.offsets[i]);
+  return largest;
+}
 
 }  // namespace
 
@@ -25,90 +50,122 @@ BatchBuilder::BatchBuilder(const Sampler& sampler, std::vector<size_t> degrees,
     : sampler_(sampler),
       degrees_(std::move(degrees)),
       with_log_scores_(with_log_scores),
-      stamp_(sampler.graph().nodes(), 0),
-      local_(sampler.graph().nodes()) {
+      needed_((sampler.graph().nodes() + 63) / 64, MemoryTag::graph),
+      numbered_(needed_.size(), MemoryTag::graph),
+      local_(sampler.graph().nodes(), MemoryTag::graph) {
   require(!degrees_.empty(), "a batch needs at least one layer");
-  for (size_t degree : degrees_)
+  require(!with_log_scores_ || sampler_.scores(), "log-scores need attention scores");
+  size_t largest = std::max<size_t>(1, largest_degree(sampler_.graph()));
+  for (size_t& degree : degrees_) {
+    degree = std::min(degree, largest);  // more would only make the rows of the matrix longer
     require(degree > 0 && degree <= std::numeric_limits<uint16_t>::max(),
             "a layer cannot sample {} neighbours; 1 to 65535 are possible", degree);
-}
-
-void BatchBuilder::number(NodeId node, std::vector<NodeId>& nodes) {
-  stamp_[node] = round_;
-  local_[node] = static_cast<uint32_t>(nodes.size());
-  nodes.push_back(node);
+  }
 }
 
 Batch BatchBuilder::build(std::span<const NodeId> targets, uint32_t epoch) {
-  if (++round_ == 0) {
-    std::fill(stamp_.begin(), stamp_.end(), 0);
-    round_ = 1;
-  }
+  std::fill(needed_.begin(), needed_.end(), 0);
+  std::fill(numbered_.begin(), numbered_.end(), 0);
   Batch batch;
   batch.targets = targets.size();
   batch.layers.resize(degrees_.size());
-  batch.nodes.reserve(targets.size());
-  for (NodeId node : targets) {
-    require(node < stamp_.size(), "node {} is not below {}", node, stamp_.size());
-    require(!known(node), "node {} is twice in one batch", node);
-    number(node, batch.nodes);
+  batch.nodes.assign(targets.begin(), targets.end());
+  for (size_t i = 0; i < targets.size(); ++i) {
+    NodeId node = targets[i];
+    require(node < local_.size(), "node {} is not below {}", node, local_.size());
+    require(!(numbered_[node / 64] & bit(node)), "node {} is twice in one batch", node);
+    numbered_[node / 64] |= bit(node);
+    local_[node] = static_cast<uint32_t>(i);
   }
   for (size_t l = degrees_.size(); l-- > 0;) {
     batch.layers[l] = sample_layer(batch.nodes, l, epoch);
-    renumber(batch.layers[l], batch.nodes);
+    mark_needed(batch.layers[l]);
+    number_new(batch.nodes);
+    renumber(batch.layers[l]);
+    batch.layers[l].sources = batch.nodes.size();
   }
   return batch;
 }
 
-// Neighbours by their global ids; numbering comes after, since it is sequential.
+// Neighbours by their global ids; numbering comes after, since it needs all of them.
 NeighbourMatrix BatchBuilder::sample_layer(const std::vector<NodeId>& queries, size_t layer,
                                            uint32_t epoch) {
-  const AttentionGraph& graph = sampler_.graph();
   size_t k = degrees_[layer];
   NeighbourMatrix pattern;
   pattern.queries = queries.size();
   pattern.k = k;
-  pattern.types = graph.types;
+  pattern.types = sampler_.graph().types;
   pattern.indices = Buffer<NodeId>(queries.size() * k, MemoryTag::graph);
-  pattern.ends = Buffer<uint16_t>(graph.types * queries.size(), MemoryTag::graph);
+  pattern.ends = Buffer<uint16_t>(pattern.types * queries.size(), MemoryTag::graph);
   if (with_log_scores_) pattern.log_score = Buffer<float>(queries.size() * k, MemoryTag::graph);
   parallel_for(queries.size(), kBlockRows, [&](size_t begin, size_t end) {
     std::vector<EdgeOffset> edges(k);
-    std::vector<Half> half(k);
     for (size_t i = begin; i < end; ++i) {
-      NodeId node = queries[i];
-      size_t count = sampler_.draw(node, layer, k, epoch, edges.data());
-      for (size_t e = 0; e < count; ++e) pattern.indices[i * k + e] = graph.neighbours[edges[e]];
-      for (size_t t = 0; t < graph.types; ++t)
-        pattern.ends[t * pattern.queries + i] = static_cast<uint16_t>(
-            std::lower_bound(edges.begin(), edges.begin() + static_cast<ptrdiff_t>(count),
-                             graph.segment_end(t, node)) -
-            edges.begin());
-      if (!with_log_scores_) continue;
-      for (size_t e = 0; e < count; ++e) half[e] = sampler_.scores()->layer(layer)[edges[e]];
-      std::span<float> scores = pattern.log_score.span().subspan(i * k, count);
-      to_float(scores, std::span(half).first(count));
-      for (float& score : scores) score = std::log(score + 1e-8F);
+      size_t count = sampler_.draw(queries[i], layer, k, epoch, edges.data());
+      fill_row(pattern, i, queries[i], {edges.data(), count});
+      if (with_log_scores_) fill_log_scores(pattern, i, layer, {edges.data(), count});
     }
   });
   return pattern;
 }
 
-void BatchBuilder::renumber(NeighbourMatrix& pattern, std::vector<NodeId>& nodes) {
-  if (nodes.size() < stamp_.size())
-    for (size_t i = 0; i < pattern.queries; ++i)
-      for (size_t e = 0; e < pattern.count(i); ++e) {
-        NodeId node = pattern.indices[i * pattern.k + e];
-        if (!known(node)) number(node, nodes);
-      }
-  parallel_for(pattern.queries, 4 * kBlockRows, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i)
-      for (size_t e = 0; e < pattern.count(i); ++e) {
-        NodeId& node = pattern.indices[i * pattern.k + e];
-        node = local_[node];
-      }
+void BatchBuilder::fill_row(NeighbourMatrix& pattern, size_t query, NodeId node,
+                            std::span<const EdgeOffset> edges) const {
+  const AttentionGraph& graph = sampler_.graph();
+  NodeId* row = pattern.indices.data() + query * pattern.k;
+  for (size_t e = 0; e < edges.size(); ++e) row[e] = graph.neighbours[edges[e]];
+  for (size_t t = 0; t < graph.types; ++t)
+    pattern.ends[t * pattern.queries + query] = static_cast<uint16_t>(
+        std::lower_bound(edges.begin(), edges.end(), graph.segment_end(t, node)) - edges.begin());
+}
+
+void BatchBuilder::fill_log_scores(NeighbourMatrix& pattern, size_t query, size_t layer,
+                                   std::span<const EdgeOffset> edges) const {
+  thread_local std::vector<uint16_t> bits;
+  bits.clear();
+  for (EdgeOffset edge : edges) bits.push_back(sampler_.scores()->layer(layer)[edge].bits);
+  SPEX_CALL(log_scores, pattern.log_score.data() + query * pattern.k, bits.data(), bits.size());
+}
+
+void BatchBuilder::mark_needed(const NeighbourMatrix& pattern) {
+  parallel_for(pattern.queries, kBlockRows, [&](size_t begin, size_t end) {
+    for_each_neighbour(pattern, begin, end, [&](NodeId node) {
+      std::atomic_ref<uint64_t> word(needed_[node / 64]);
+      // Most are marked already, and reading is cheaper than writing what other threads read.
+      if (!(word.load(std::memory_order_relaxed) & bit(node)))
+        word.fetch_or(bit(node), std::memory_order_relaxed);
+    });
   });
-  pattern.sources = nodes.size();
+}
+
+// New nodes are numbered as they ascend: an order that does not depend on the threads.
+void BatchBuilder::number_new(std::vector<NodeId>& nodes) {
+  std::vector<size_t> starts((needed_.size() + kBlockWords - 1) / kBlockWords + 1, 0);
+  parallel_for(needed_.size(), kBlockWords, [&](size_t begin, size_t end) {
+    for (size_t w = begin; w < end; ++w)
+      starts[begin / kBlockWords + 1] +=
+          static_cast<size_t>(std::popcount(needed_[w] & ~numbered_[w]));
+  });
+  starts[0] = nodes.size();
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  nodes.resize(starts.back());
+  parallel_for(needed_.size(), kBlockWords, [&](size_t begin, size_t end) {
+    size_t next = starts[begin / kBlockWords];
+    for (size_t w = begin; w < end; ++w) {
+      for (uint64_t fresh = needed_[w] & ~numbered_[w]; fresh; fresh &= fresh - 1) {
+        auto node = static_cast<NodeId>(64 * w + static_cast<size_t>(std::countr_zero(fresh)));
+        local_[node] = static_cast<uint32_t>(next);
+        nodes[next++] = node;
+      }
+      numbered_[w] |= needed_[w];
+    }
+  });
+}
+
+void BatchBuilder::renumber(NeighbourMatrix& pattern) const {
+  parallel_for(pattern.queries, kBlockRows, [&](size_t begin, size_t end) {
+    for_each_neighbour(pattern, begin, end, [&](NodeId& node) { node = local_[node]; });
+  });
 }
 
 std::vector<double> kept_share(const AttentionGraph& graph, std::span<const size_t> degrees) {

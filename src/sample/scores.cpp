@@ -19,6 +19,21 @@ std::string layer_name(size_t layer) {
   return fmt::format("layer.{}", layer);
 }
 
+std::map<std::string, std::string> checked_metadata(const Safetensors& file) {
+  auto metadata = file.metadata();
+  require(metadata["format"] == kFormat,
+          "{} is not a file of attention scores; `spex estimate` writes one", file.path().string());
+  return metadata;
+}
+
+SharedArray<Half> layer_of(const Safetensors& file, const std::string& layer, size_t edges) {
+  Dtype dtype = file.info(layer).dtype;  // other 16-bit types have the same size
+  require(dtype == Dtype::f16, "{}: {} holds {} values, not F16", file.path().string(), layer,
+          name(dtype));
+  auto values = std::make_shared<SharedArray<uint16_t>>(file.array<uint16_t>(layer, {edges}));
+  return {{reinterpret_cast<const Half*>(values->data()), values->size()}, values};
+}
+
 // Bits of non-negative 16-bit floats order as the floats do, so no conversion is needed.
 void truncate_row(std::span<Half> row, size_t keep, std::vector<uint16_t>& scratch) {
   if (row.size() <= keep) return;
@@ -53,33 +68,34 @@ void save_scores(const std::filesystem::path& path, const Scores& scores, uint64
 }
 
 std::map<std::string, std::string> scores_metadata(const std::filesystem::path& path) {
-  auto metadata = Safetensors::open(path).metadata();
-  require(metadata["format"] == kFormat,
-          "{} is not a file of attention scores; `spex estimate` writes one", path.string());
-  return metadata;
+  return checked_metadata(Safetensors::open(path));
 }
 
 Scores load_scores(const std::filesystem::path& path, const AttentionGraph& graph,
                    uint64_t fingerprint) {
+  auto file = Safetensors::open(path);
   Scores scores;
-  scores.metadata = scores_metadata(path);
+  scores.metadata = checked_metadata(file);
   require(scores.metadata["fingerprint"] == fmt::format("{:016x}", fingerprint),
           "{} holds the scores of another graph (fingerprint {}, this one's is {:016x}); use the "
-          "data set, "
-          "expander degree and expander seed it was made with",
+          "data set, expander degree and expander seed it was made with",
           path.string(), scores.metadata["fingerprint"], fingerprint);
-  auto file = Safetensors::open(path);
-  for (size_t l = 0; file.contains(layer_name(l)); ++l) {
-    auto values = file.array<uint16_t>(layer_name(l), {graph.edges()});
-    auto owner = std::make_shared<SharedArray<uint16_t>>(values);
-    scores.layers.push_back(
-        SharedArray<Half>({reinterpret_cast<const Half*>(owner->data()), owner->size()}, owner));
-  }
+  for (size_t l = 0; file.contains(layer_name(l)); ++l)
+    scores.layers.push_back(layer_of(file, layer_name(l), graph.edges()));
   require(!scores.layers.empty(), "{} holds no layer of scores", path.string());
   return scores;
 }
 
+void check(const Scores& scores, const AttentionGraph& graph) {
+  require(!scores.layers.empty(), "attention scores without any layer");
+  for (size_t l = 0; l < scores.layers.size(); ++l)
+    require(scores.layers[l].size() == graph.edges(),
+            "layer {} has {} attention scores, but the graph has {} edges", l,
+            scores.layers[l].size(), graph.edges());
+}
+
 Scores truncate(const Scores& scores, const AttentionGraph& graph, size_t keep) {
+  check(scores, graph);
   require(keep > 0, "cannot keep the 0 largest scores of a row; keep at least 1");
   Scores result;
   result.metadata = scores.metadata;

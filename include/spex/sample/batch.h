@@ -1,5 +1,6 @@
 // Batches (Algorithm 2 of the paper): neighbourhoods expanded backwards through the layers. Nodes
-// are renumbered so that the queries of a layer are the first of its inputs:
+// are renumbered so that the queries of a layer are the first of its inputs, and ascend within what
+// a layer adds:
 //
 //   nodes  = [ targets | what the last layer needs | what the one before needs | ... ]
 //   layer l reads the first layers[l].sources of them and computes the first layers[l].queries
@@ -23,7 +24,8 @@ struct Batch {
 
 class BatchBuilder {
  public:
-  // One degree per layer. The sampler must outlive the builder.
+  // One degree per layer; those above the graph's largest mean all neighbours. The sampler must
+  // outlive the builder.
   BatchBuilder(const Sampler& sampler, std::vector<size_t> degrees, bool with_log_scores);
 
   Batch build(std::span<const NodeId> targets, uint32_t epoch);
@@ -32,16 +34,20 @@ class BatchBuilder {
 
  private:
   NeighbourMatrix sample_layer(const std::vector<NodeId>& queries, size_t layer, uint32_t epoch);
-  void renumber(NeighbourMatrix& pattern, std::vector<NodeId>& nodes);
-  bool known(NodeId node) const { return stamp_[node] == round_; }
-  void number(NodeId node, std::vector<NodeId>& nodes);
+  void fill_row(NeighbourMatrix& pattern, size_t query, NodeId node,
+                std::span<const EdgeOffset> edges) const;
+  void fill_log_scores(NeighbourMatrix& pattern, size_t query, size_t layer,
+                       std::span<const EdgeOffset> edges) const;
+  void mark_needed(const NeighbourMatrix& pattern);
+  void number_new(std::vector<NodeId>& nodes);
+  void renumber(NeighbourMatrix& pattern) const;
 
   const Sampler& sampler_;
   std::vector<size_t> degrees_;
   bool with_log_scores_;
-  // The local number of a node is valid where its stamp is the current round's.
-  std::vector<uint32_t> stamp_, local_;
-  uint32_t round_ = 0;
+  Buffer<uint64_t> needed_;    // one bit per node: some layer reads it
+  Buffer<uint64_t> numbered_;  // one bit per node: local_ holds its number in this batch
+  Buffer<uint32_t> local_;
 };
 
 // The share of the attention graph's edges that a sample of these degrees keeps, per layer.

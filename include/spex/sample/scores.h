@@ -22,6 +22,9 @@ struct Scores {
   const SharedArray<Half>& layer(size_t l) const { return layers[std::min(l, layers.size() - 1)]; }
 };
 
+// Throws unless there is at least one layer, and in each a score for every edge of the graph.
+void check(const Scores& scores, const AttentionGraph& graph);
+
 void save_scores(const std::filesystem::path& path, const Scores& scores, uint64_t fingerprint);
 // Mapped, not read. Throws if the file was made for another graph.
 Scores load_scores(const std::filesystem::path& path, const AttentionGraph& graph,
@@ -30,8 +33,8 @@ Scores load_scores(const std::filesystem::path& path, const AttentionGraph& grap
 // What a file of scores says of itself; throws if it is no such file.
 std::map<std::string, std::string> scores_metadata(const std::filesystem::path& path);
 
-// Scores outside each row's `keep` largest become zero: those edges are drawn only when nothing
-// else is left.
+// Scores outside each row's `keep` largest become zero: those edges are drawn only when no
+// other with a positive score is left.
 Scores truncate(const Scores& scores, const AttentionGraph& graph, size_t keep);
 
 }  // namespace spex
