@@ -1,5 +1,5 @@
-// What a run leaves behind, as plain structs: what summary.json, metrics.csv and details.json hold and what
-// the report shows. Metrics are fractions in [0, 1]; seconds and bytes are what they say.
+// What a run leaves behind, as plain structs: what summary.json, metrics.csv and details.json hold
+// and what the report shows. Metrics are fractions in [0, 1]; seconds and bytes are what they say.
 #pragma once
 
 #include <spex/train/config.h>
@@ -32,15 +32,15 @@ struct RunSummary {
   std::string data;
   bool synthetic = false;
   size_t nodes = 0;
-  size_t edges = 0;            // directed
+  size_t edges = 0;  // directed
   size_t attention_edges = 0;
   std::string metric;
   std::string model;
   double test_mean = 0;
-  double test_std = 0;         // over seeds, n - 1 in the denominator; 0 for one seed
+  double test_std = 0;  // over seeds, n - 1 in the denominator; 0 for one seed
   double edges_kept_percent = 0;
-  double estimator_test = 0;   // at its best validation epoch
-  PhaseSummary estimator;      // zeros for exphormer, or when scores came from a file
+  double estimator_test = 0;  // at its best validation epoch
+  PhaseSummary estimator;     // zeros for exphormer, or when scores came from a file
   PhaseSummary final;
   std::vector<SeedResult> seeds;
   size_t threads = 0;
@@ -50,11 +50,12 @@ struct RunSummary {
 
 // Where one layer of the estimator looks.
 struct LayerAttention {
-  std::vector<double> entropy_histogram;  // nodes per bin; entropy / log(degree) in [0, 1], 20 equal bins
-  double mean_entropy = 0;                // in nats
-  std::vector<double> share_by_type;      // graph, expander, self-loop(, virtual): adds up to 1
-  std::vector<double> top_sums;           // mean over nodes of the sum of the k largest scores, k = 1 .. 10
-  size_t edges_kept = 0;                  // by the final network's sample
+  std::vector<double>
+      entropy_histogram;    // nodes per bin; entropy / log(degree) in [0, 1], 20 equal bins
+  double mean_entropy = 0;  // in nats
+  std::vector<double> share_by_type;  // graph, expander, self-loop(, virtual): adds up to 1
+  std::vector<double> top_sums;  // mean over nodes of the sum of the k largest scores, k = 1 .. 10
+  size_t edges_kept = 0;         // by the final network's sample
 };
 
 // One step of the pipeline against the planner's forecast.
@@ -86,12 +87,17 @@ struct RunRecord {
   std::vector<ConfigKey> config;
 };
 
+// What is written reads back to the same values; NaN becomes null in JSON and an empty field in
+// CSV. Reading refuses what is missing or of the wrong kind, naming `source` and the place in it.
 std::string to_json(const RunSummary& summary);
 std::string to_json(const RunDetails& details);
+RunSummary parse_summary(const std::string& text, const std::string& source);
+RunDetails parse_details(const std::string& text, const std::string& source);
 std::string to_csv(const std::vector<EpochRecord>& epochs);
 std::vector<EpochRecord> parse_csv(const std::string& text, const std::string& source);
 
-// Everything from the files of a finished run directory.
+// Everything from the files of a finished run directory: summary.json, details.json, metrics.csv,
+// config.toml.
 RunRecord load_record(const std::filesystem::path& run);
 
 }  // namespace spex
