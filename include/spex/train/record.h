@@ -50,9 +50,9 @@ struct RunSummary {
 
 // Where one layer of the estimator looks.
 struct LayerAttention {
-  std::vector<double>
-      entropy_histogram;    // nodes per bin; entropy / log(degree) in [0, 1], 20 equal bins
-  double mean_entropy = 0;  // in nats
+  // Nodes per bin: entropy / log(degree) in [0, 1], 20 equal bins.
+  std::vector<double> entropy_histogram;
+  double mean_entropy = 0;            // in nats
   std::vector<double> share_by_type;  // graph, expander, self-loop(, virtual): adds up to 1
   std::vector<double> top_sums;  // mean over nodes of the sum of the k largest scores, k = 1 .. 10
   size_t edges_kept = 0;         // by the final network's sample
