@@ -36,7 +36,7 @@ function axis(title, {format = (x) => x, grid = true, ...rest} = {}) {
 const percentAxis = (title, rest = {}) => axis(title, {format: (x) => `${+(100 * x).toFixed(1)} %`, ...rest});
 const epochAxis = () => axis('epoch', {type: 'linear', grid: false});
 
-// A legend of lines; entries that repeat a name (one per seed) appear once.
+// A legend of lines, not of single dots; entries that repeat a name (one per seed) appear once.
 function legend(labels) {
   const seen = new Set();
   const first = (item) => !seen.has(item.text) && seen.add(item.text);
@@ -45,7 +45,8 @@ function legend(labels) {
     labels: {usePointStyle: true, pointStyle: 'line', boxWidth: 22, padding: 12,
              generateLabels: (chart) => {
                seen.clear();
-               return Chart.defaults.plugins.legend.labels.generateLabels(chart).filter(first);
+               const isLine = (item) => chart.data.datasets[item.datasetIndex].data.length > 1;
+               return Chart.defaults.plugins.legend.labels.generateLabels(chart).filter(isLine).filter(first);
              }},
   };
 }

@@ -12,7 +12,7 @@ function pageFooter() {
 }
 
 function build(run) {
-  const parts = [pageHeader, resultSection, trainingSection, attentionSection, keptSection, mistakesSection, degreeSection, costSection, settingsSection, pageFooter];
+  const parts = [pageHeader, resultSection, trainingSection, attentionSection, keptSection, mistakesSection, graphSection, costSection, settingsSection, pageFooter];
   document.documentElement.dataset.theme = theme();
   document.getElementById('page').append(...parts.map((part) => part(run)).filter((part) => part));
   applyTheme();

@@ -58,25 +58,37 @@ function resultSection({summary}) {
       facts(summary));
 }
 
-function degreeSection({details}) {
-  const histogram = details.degree_histogram;
-  if (histogram.length === 0) return null;
-  const bounds = details.degree_bounds;
+function degreeFigure({degree_bounds: bounds, degree_histogram: histogram}) {
   const label = (b) => bounds[b + 1] - bounds[b] === 1 ? `${bounds[b]}` : `${compact(bounds[b])}–${compact(bounds[b + 1] - 1)}`;
-  const gap = details.spectral_gap > 0
-      ? [note(`The expander’s spectral gap is ${fixed(details.spectral_gap, 3)}, and at least ${fixed(details.required_gap, 3)} was asked for: the larger it is, the faster news crosses the graph.`)] : [];
-  return section('The graph', 'How many neighbours nodes have in the data, before expander edges are added.',
-      element('div', {class: 'charts'}, chartFigure('degrees', 'Degree distribution', 'Nodes by their number of neighbours; both scales grow by factors, so a heavy tail shows as a slow slope.',
-          () => ({
-            type: 'bar',
-            data: {labels: histogram.map((_, b) => label(b)),
-                   datasets: [{label: 'nodes', data: histogram.map((n) => n > 0 ? n : null), backgroundColor: color('blue'), categoryPercentage: 1, barPercentage: 0.92}]},
-            options: {
-              plugins: {legend: {display: false}, tooltip: {callbacks: {label: (item) => `${count(item.parsed.y)} nodes`}}},
-              scales: {x: {title: {display: true, text: 'degree', color: color('muted')}, grid: {display: false, drawBorder: false}, ticks: {maxRotation: 60}},
-                       y: axis('nodes', {type: 'logarithmic', min: 0.8, format: (n) => /^1(0*)$/.test(`${n}`) ? compact(n) : null})},
-            },
-          }))), gap);
+  return chartFigure('degrees', 'Degree distribution', 'Nodes by their number of neighbours, on a scale that grows tenfold from line to line: a long tail to the right means hubs.',
+      () => ({
+        type: 'bar',
+        data: {labels: histogram.map((_, b) => label(b)),
+               datasets: [{label: 'nodes', data: histogram.map((n) => n > 0 ? n : null), backgroundColor: color('blue'), categoryPercentage: 1, barPercentage: 0.92}]},
+        options: {
+          plugins: {legend: {display: false}, tooltip: {callbacks: {label: (item) => `${count(item.parsed.y)} nodes`}}},
+          scales: {x: {title: {display: true, text: 'degree', color: color('muted')}, grid: {display: false, drawBorder: false}, ticks: {maxRotation: 60}},
+                   y: axis('nodes', {type: 'logarithmic', min: 0.8, format: (n) => /^10*$/.test(`${n}`) ? compact(n) : null})},
+        },
+      }));
+}
+
+// The spectral gap on a bar from 0 to the larger of the two, with a tick where it had to be.
+function gapFigure({spectral_gap: gap, required_gap: required}) {
+  const rows = [['spectral gap', fixed(gap, 3), barCell(gap, Math.max(gap, required), required)]];
+  if (required > 0) rows.push(['asked for (tick)', fixed(required, 3), '']);
+  return element('figure', {class: 'tall'},
+      element('figcaption', {}, element('h3', {}, 'Expander'),
+          element('p', {}, 'The larger the gap between the two largest eigenvalues of the random shortcuts, the fewer steps news needs to reach every node.')),
+      table(['', '', ''], rows, {numeric: [1], className: 'wide headless'}));
+}
+
+function graphSection({details}) {
+  const figures = [details.degree_histogram.length > 0 ? degreeFigure(details) : null,
+                   details.spectral_gap > 0 ? gapFigure(details) : null].filter((figure) => figure);
+  if (figures.length === 0) return null;
+  return section('The graph', 'How many neighbours nodes have in the data, and how well the added edges join them.',
+      element('div', {class: 'charts'}, figures));
 }
 
 function confusionTable({class_names: names, confusion}) {
@@ -94,7 +106,7 @@ function confusionTable({class_names: names, confusion}) {
     const found = dense ? null : element('th', {class: 'number'}, total > 0 ? percent(row[t] / total, 1) : NONE);
     return element('tr', {}, element('th', {title: name(t)}, name(t)), cells, found);
   });
-  return element('figure', {},
+  return element('figure', {class: 'tall'},
       element('figcaption', {}, element('h3', {}, 'Confusion matrix'),
           element('p', {}, 'Rows are the true class, columns the predicted one; shade is the share of the row, blue where right, orange where wrong.')),
       element('div', {class: 'scroll'}, element('table', {class: dense ? 'confusion dense' : 'confusion'}, heads, element('tbody', {}, rows))));

@@ -1,10 +1,13 @@
 // How training went: loss and metric of each phase, learning rate, temperature.
 
-const PHASES = {
-  estimator: {title: 'Estimator', about: 'a narrow network over all edges that learns where to look'},
-  final: {title: 'Final network', about: 'the wide network over the sampled edges'},
-};
-const phaseTitle = (phase) => PHASES[phase]?.title ?? phase;
+const PHASE_TITLES = {estimator: 'Estimator', final: 'Final network'};
+const phaseTitle = (phase) => PHASE_TITLES[phase] ?? phase;
+
+function aboutPhases(phases, summary) {
+  const estimator = phases.has('estimator') ? 'The estimator, a narrow network, sees all edges and learns where to look. ' : '';
+  const edges = summary.edges_kept_percent < 100 ? 'only the sampled edges' : 'all edges';
+  return `${estimator}The final network, wide enough for the task, sees ${edges}. One line per seed.`;
+}
 
 const ofSeed = (curve) => `, seed ${curve.seed}`;
 
@@ -61,7 +64,6 @@ function trainingSection({summary, curves}) {
   const best = new Map(summary.final.seeds.map((s) => [s.seed, s.best_epoch]));
   const figures = [...phases].flatMap(([phase, ofPhase]) => [
     lossFigure(phase, ofPhase), metricFigure(phase, ofPhase, summary.metric, phase === 'final' ? best : new Map())]);
-  const told = [...phases.keys()].map((phase) => `${phaseTitle(phase)}: ${PHASES[phase]?.about ?? 'a phase of its own'}`);
-  return section('Training', `${told.join('; ')}. One line per seed.`,
+  return section('Training', aboutPhases(phases, summary),
       element('div', {class: 'charts'}, figures, rateFigure(phases), temperatureFigure(curves)));
 }
