@@ -134,3 +134,17 @@ function(spex_fuzzers)
     add_dependencies(fuzzers ${name})
   endforeach()
 endfunction()
+
+# spex_embed(TARGET NAME=FILE ...): the files become string_views in TARGET; see embed.cmake.
+function(spex_embed target)
+  set(output ${PROJECT_BINARY_DIR}/embedded/${target}.cpp)
+  string(REGEX REPLACE "[^;]*=" "" files "${ARGN}")
+  string(JOIN " " assets ${ARGN})
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DASSETS=${assets}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()

@@ -50,9 +50,9 @@ struct RunSummary {
 
 // Where one layer of the estimator looks.
 struct LayerAttention {
-  std::vector<double>
-      entropy_histogram;    // nodes per bin; entropy / log(degree) in [0, 1], 20 equal bins
-  double mean_entropy = 0;  // in nats
+  // Nodes per bin: entropy / log(degree) in [0, 1], 20 equal bins.
+  std::vector<double> entropy_histogram;
+  double mean_entropy = 0;            // in nats
   std::vector<double> share_by_type;  // graph, expander, self-loop(, virtual): adds up to 1
   std::vector<double> top_sums;  // mean over nodes of the sum of the k largest scores, k = 1 .. 10
   size_t edges_kept = 0;         // by the final network's sample
@@ -87,12 +87,17 @@ struct RunRecord {
   std::vector<ConfigKey> config;
 };
 
+// What is written reads back to the same values; NaN becomes null in JSON and an empty field in
+// CSV. Reading refuses what is missing or of the wrong kind, naming `source` and the place in it.
 std::string to_json(const RunSummary& summary);
 std::string to_json(const RunDetails& details);
+RunSummary parse_summary(const std::string& text, const std::string& source);
+RunDetails parse_details(const std::string& text, const std::string& source);
 std::string to_csv(const std::vector<EpochRecord>& epochs);
 std::vector<EpochRecord> parse_csv(const std::string& text, const std::string& source);
 
-// Everything from the files of a finished run directory.
+// Everything from the files of a finished run directory: summary.json, details.json, metrics.csv,
+// config.toml.
 RunRecord load_record(const std::filesystem::path& run);
 
 }  // namespace spex

@@ -1,0 +1,13 @@
+// The files of the page, put into the program by cmake/embed.cmake.
+#pragma once
+
+#include <string_view>
+
+namespace spex::assets {
+
+extern const std::string_view page;    // the template, with {{places}} for the rest
+extern const std::string_view style;   // page.css
+extern const std::string_view charts;  // Chart.js
+extern const std::string_view script;  // our own scripts, main.js last
+
+}  // namespace spex::assets

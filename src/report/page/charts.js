@@ -1,0 +1,71 @@
+// One way to make every chart: a figure with a title, a sentence, and a function that gives Chart.js
+// its configuration in the colours of the theme.
+
+const drawn = [];  // {id, canvas, configure, chart}
+let showDatasets = true;
+
+function chartFigure(id, title, sentence, configure) {
+  const canvas = element('canvas', {id, role: 'img', 'aria-label': `${title}. ${sentence}`});
+  drawn.push({id, canvas, configure, chart: null});
+  return element('figure', {},
+      element('figcaption', {}, element('h3', {}, title), element('p', {}, sentence)),
+      element('div', {class: 'plot'}, canvas));
+}
+
+function redrawCharts() {
+  Object.assign(Chart.defaults, {animation: false, responsive: true, maintainAspectRatio: false, color: color('muted')});
+  Object.assign(Chart.defaults.font, {family: color('sans'), size: 12});
+  for (const entry of drawn) {
+    entry.chart?.destroy();
+    entry.chart = new Chart(entry.canvas, entry.configure());
+  }
+}
+
+// Lets the self-check draw a chart without its data, to see what the data adds.
+Chart.register({id: 'datasets-switch', beforeDatasetsDraw: () => showDatasets});
+
+function axis(title, {format = (x) => x, grid = true, ...rest} = {}) {
+  return {
+    title: {display: true, text: title, color: color('muted')},
+    ticks: {callback: (value) => format(value), maxTicksLimit: 7, maxRotation: 0},
+    grid: {color: color('rule'), display: grid, drawBorder: false, tickLength: 4},
+    ...rest,
+  };
+}
+
+const percentAxis = (title, rest = {}) => axis(title, {format: (x) => `${+(100 * x).toFixed(1)} %`, ...rest});
+const epochAxis = () => axis('epoch', {type: 'linear', grid: false});
+
+// A legend of lines, not of single dots; entries that repeat a name (one per seed) appear once.
+function legend(labels) {
+  const seen = new Set();
+  const first = (item) => !seen.has(item.text) && seen.add(item.text);
+  return {
+    display: labels, align: 'start', onClick: () => {},
+    labels: {usePointStyle: true, pointStyle: 'line', boxWidth: 22, padding: 12,
+             generateLabels: (chart) => {
+               seen.clear();
+               const isLine = (item) => chart.data.datasets[item.datasetIndex].data.length > 1;
+               return Chart.defaults.plugins.legend.labels.generateLabels(chart).filter(isLine).filter(first);
+             }},
+  };
+}
+
+// series: {label, x, y, color, note}; `format` writes a value in the tooltip.
+function lines(series, scales, {showLegend = true, format = (y) => y} = {}) {
+  return {
+    type: 'line',
+    data: {datasets: series.map((s) => ({
+      label: s.label, data: s.x.map((x, i) => ({x, y: s.y[i]})), note: s.note, borderColor: s.color,
+      backgroundColor: s.color, borderWidth: s.width ?? 1.6, pointRadius: s.points ?? 0, pointHitRadius: 6,
+      borderDash: s.dash ?? [], spanGaps: true, stepped: s.stepped ?? false,
+    }))},
+    options: {
+      interaction: {mode: 'nearest', intersect: false},
+      plugins: {legend: legend(showLegend), tooltip: {callbacks: {
+        label: (item) => `${item.dataset.label}${item.dataset.note ?? ''}: ${format(item.parsed.y)}`,
+      }}},
+      scales,
+    },
+  };
+}

@@ -1,0 +1,69 @@
+// How training went: loss and metric of each phase, learning rate, temperature.
+
+const PHASE_TITLES = {estimator: 'Estimator', final: 'Final network'};
+const phaseTitle = (phase) => PHASE_TITLES[phase] ?? phase;
+
+function aboutPhases(phases, summary) {
+  const estimator = phases.has('estimator') ? 'The estimator, a narrow network, sees all edges and learns where to look. ' : '';
+  const edges = summary.edges_kept_percent < 100 ? 'only the sampled edges' : 'all edges';
+  return `${estimator}The final network, wide enough for the task, sees ${edges}. One line per seed.`;
+}
+
+const ofSeed = (curve) => `, seed ${curve.seed}`;
+
+function lossFigure(phase, curves) {
+  return chartFigure(`loss-${phase}`, `${phaseTitle(phase)}: training loss`,
+      'What the optimiser lowers, averaged over an epoch; it should fall and then flatten.',
+      () => lines(curves.map((c) => ({label: 'loss', note: ofSeed(c), x: c.epoch, y: c.train_loss, color: color('blue')})),
+                  {x: epochAxis(), y: axis('loss')}, {showLegend: false, format: (y) => y.toPrecision(4)}));
+}
+
+function metricSeries(curves, bestEpochs) {
+  const kinds = [['training', 'train', 'grey'], ['validation', 'validation', 'blue'], ['test', 'test', 'orange']];
+  const series = kinds.flatMap(([label, key, hue]) => curves.map((c) => (
+      {label, note: ofSeed(c), x: c.epoch, y: c[key], color: color(hue), width: curves.length > 1 ? 1.1 : 1.6})));
+  const best = curves.flatMap((c) => {
+    const at = c.epoch.indexOf(bestEpochs.get(c.seed));
+    return at >= 0 && isNumber(c.validation[at]) ? [{x: c.epoch[at], y: c.validation[at], note: ofSeed(c)}] : [];
+  });
+  const dots = best.map((b) => ({label: 'chosen epoch', note: b.note, x: [b.x], y: [b.y], color: color('ink'), points: 3.5}));
+  return [...series, ...dots];
+}
+
+function metricFigure(phase, curves, metric, bestEpochs) {
+  const sentence = bestEpochs.size > 0
+      ? 'A dot marks the epoch that was best on validation: its network is kept, and test nodes chose nothing.'
+      : 'Training far above validation would mean learning by heart.';
+  return chartFigure(`metric-${phase}`, `${phaseTitle(phase)}: ${metricName(metric)}`, sentence,
+      () => lines(metricSeries(curves, bestEpochs), {x: epochAxis(), y: percentAxis(metricName(metric))},
+                  {format: (y) => percent(y)}));
+}
+
+function rateFigure(phases) {
+  const hues = ['blue', 'orange', 'green'];
+  return chartFigure('learning-rate', 'Learning rate', 'The size of the optimiser’s steps: a warm-up, then a slow descent to zero.',
+      () => lines([...phases].map(([phase, curves], i) => ({label: phaseTitle(phase), x: curves[0].epoch, y: curves[0].learning_rate, color: color(hues[i % 3])})),
+                  {x: epochAxis(), y: axis('learning rate', {beginAtZero: true, format: (x) => +x.toPrecision(2)})},
+                  {showLegend: phases.size > 1, format: (y) => y.toPrecision(3)}));
+}
+
+// Only a temperature that moved is worth a chart.
+function temperatureFigure(curves) {
+  const annealed = curves.find((c) => c.temperature.some((t) => t !== 1));
+  if (!annealed) return null;
+  return chartFigure('temperature', 'Softmax temperature',
+      'Cooling sharpens attention, so that few edges carry most of the weight and a small sample suffices.',
+      () => lines([{label: 'temperature', x: annealed.epoch, y: annealed.temperature, color: color('green')}],
+                  {x: epochAxis(), y: axis('temperature', {min: 0})}, {showLegend: false, format: (y) => y.toFixed(3)}));
+}
+
+function trainingSection({summary, curves}) {
+  if (curves.length === 0) return null;
+  const phases = new Map();
+  for (const curve of curves) phases.set(curve.phase, [...(phases.get(curve.phase) ?? []), curve]);
+  const best = new Map(summary.final.seeds.map((s) => [s.seed, s.best_epoch]));
+  const figures = [...phases].flatMap(([phase, ofPhase]) => [
+    lossFigure(phase, ofPhase), metricFigure(phase, ofPhase, summary.metric, phase === 'final' ? best : new Map())]);
+  return section('Training', aboutPhases(phases, summary),
+      element('div', {class: 'charts'}, figures, rateFigure(phases), temperatureFigure(curves)));
+}

@@ -1,0 +1,98 @@
+#include <spex/core/error.h>
+#include <spex/core/files.h>
+#include <spex/report/report.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "report/assets.h"
+
+namespace spex {
+namespace {
+
+using nlohmann::ordered_json;
+
+// One curve set per phase and seed, as columns: {"phase":, "seed":, "epoch": [...], "train_loss":
+// [...], ...}. NaN becomes null, which the charts leave out.
+ordered_json curves(const std::vector<EpochRecord>& epochs) {
+  auto all = ordered_json::array();
+  std::map<std::pair<std::string, size_t>, size_t> place;
+  for (const EpochRecord& e : epochs) {
+    auto [found, is_new] = place.try_emplace({e.phase, e.seed}, all.size());
+    if (is_new) all.push_back({{"phase", e.phase}, {"seed", e.seed}});
+    ordered_json& curve = all[found->second];
+    curve["epoch"].push_back(e.epoch);
+    curve["train_loss"].push_back(e.train_loss);
+    curve["train"].push_back(e.train);
+    curve["validation"].push_back(e.validation);
+    curve["test"].push_back(e.test);
+    curve["learning_rate"].push_back(e.learning_rate);
+    curve["temperature"].push_back(e.temperature);
+  }
+  return all;
+}
+
+ordered_json settings(const std::vector<ConfigKey>& config) {
+  auto all = ordered_json::array();
+  for (const ConfigKey& key : config) all.push_back({key.key, key.value, key.meaning});
+  return all;
+}
+
+std::string dump(const ordered_json& json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// JSON inside <script>: without "<", nothing in it can end the element or open a comment.
+std::string data_blob(const RunRecord& record) {
+  std::string json = fmt::format(R"({{"summary":{},"details":{},"curves":{},"config":{}}})",
+                                 to_json(record.summary), to_json(record.details),
+                                 dump(curves(record.epochs)), dump(settings(record.config)));
+  std::string safe;
+  safe.reserve(json.size());
+  for (char c : json) c == '<' ? safe += "\\u003c" : safe += c;
+  return safe;
+}
+
+std::string escape_html(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '&')
+      out += "&amp;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+// Each {{place}} of the template gives way to its text. What was filled in is not looked at again.
+std::string fill(std::string_view rest, const std::map<std::string_view, std::string_view>& texts) {
+  std::string out;
+  for (size_t open; (open = rest.find("{{")) != std::string_view::npos;) {
+    size_t close = rest.find("}}", open);
+    out += rest.substr(0, open);
+    out += texts.at(rest.substr(open + 2, close - open - 2));
+    rest.remove_prefix(close + 2);
+  }
+  return out.append(rest);
+}
+
+}  // namespace
+
+std::string render_report(const RunRecord& record) {
+  std::string title = escape_html(record.summary.data + ", " + record.summary.model);
+  std::string data = data_blob(record);
+  return fill(assets::page, {{"title", title},
+                             {"style", assets::style},
+                             {"charts", assets::charts},
+                             {"data", data},
+                             {"script", assets::script}});
+}
+
+void write_report(const std::filesystem::path& run) {
+  write_text(run / "report.html", render_report(load_record(run)));
+}
+
+}  // namespace spex

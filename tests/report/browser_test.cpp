@@ -1,0 +1,209 @@
+// The report in headless Chromium: nothing fails, every chart draws, the numbers shown are those of
+// summary.json. The environment variable SPEX_REPORT_RUN names a run directory to look at as well
+// (scripts/check-report). Skipped where there is no Chromium.
+#include <gtest/gtest.h>
+#include <spex/core/error.h>
+#include <spex/core/files.h>
+#include <spex/report/report.h>
+
+#include <cstdlib>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "example_record.h"
+#include "run_files.h"
+
+namespace spex {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The page after its scripts have run. Own profile, no network, and an end after a minute.
+std::string dump_page(const fs::path& run, int width) {
+  fs::path profile = run / "browser", dom = run / "dom.html", log = run / "browser.log";
+  std::string command = fmt::format(
+      "timeout 60 chromium --headless --no-sandbox --disable-gpu --no-first-run "
+      "--disable-background-networking --disable-component-update --disable-sync "
+      "--disable-dev-shm-usage --host-resolver-rules='MAP * ~NOTFOUND' --user-data-dir='{}' "
+      "--window-size={},900 --virtual-time-budget=5000 --dump-dom 'file://{}#selfcheck' "
+      ">'{}' 2>'{}'",
+      profile.string(), width, fs::absolute(run / "report.html").string(), dom.string(),
+      log.string());
+  int status = std::system(command.c_str());
+  EXPECT_EQ(status, 0) << command << "\n" << read_text(log);
+  std::string text = read_text(dom);
+  for (const fs::path& left : {profile, dom, log}) fs::remove_all(left);
+  return text;
+}
+
+std::string attribute(const std::string& page, const std::string& name) {
+  std::smatch found;
+  std::string root = page.substr(0, page.find('>', page.find("<html")));
+  std::regex pattern("data-" + name + "=\"([^\"]*)\"");
+  return std::regex_search(root, found, pattern) ? found[1].str() : "(missing)";
+}
+
+// What the reader sees, without scripts and data.
+std::string body(const std::string& page) {
+  size_t start = page.find("<main");
+  return page.substr(start, page.find("</main>") - start);
+}
+
+// "12.3 MiB" and "1,234" as plain numbers; a bare or percent number stays as it is.
+double quantity(std::string text) {
+  static const std::map<std::string, double> units = {
+      {"", 1},         {"%", 1},     {"B", 1}, {"KiB", 1024.0}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+      {"TiB", 0x1p40}, {"ms", 1e-3}, {"s", 1}, {"min", 60},     {"h", 3600}};
+  std::erase(text, ',');
+  std::istringstream stream(text);
+  double value = 0;
+  std::string unit;
+  stream >> value >> unit;
+  return value * units.at(unit);
+}
+
+// Every number the page shows under a name of summary.json.
+std::map<std::string, double> figures(const std::string& page) {
+  std::map<std::string, double> shown;
+  std::regex figure("data-figure=\"([^\"]+)\">([^<]*)<");
+  for (std::sregex_iterator it(page.begin(), page.end(), figure), end; it != end; ++it)
+    shown[(*it)[1]] = quantity((*it)[2]);
+  return shown;
+}
+
+std::map<std::string, double> expected_figures(const RunSummary& s) {
+  auto number = [](size_t n) { return static_cast<double>(n); };
+  std::map<std::string, double> out = {{"test_mean", 100 * s.test_mean},
+                                       {"nodes", number(s.nodes)},
+                                       {"edges", number(s.edges)},
+                                       {"attention_edges", number(s.attention_edges)},
+                                       {"edges_kept_percent", s.edges_kept_percent},
+                                       {"seconds", s.seconds},
+                                       {"peak_rss_bytes", number(s.peak_rss_bytes)},
+                                       {"threads", number(s.threads)}};
+  if (s.seeds.size() > 1) out["test_std"] = 100 * s.test_std;
+  for (size_t i = 0; i < s.seeds.size(); ++i) {
+    std::string seed = fmt::format("seed_{}_", i);
+    out[seed + "val"] = 100 * s.seeds[i].validation;
+    out[seed + "test"] = 100 * s.seeds[i].test;
+    out[seed + "best_epoch"] = number(s.seeds[i].best_epoch);
+  }
+  auto add_phase = [&](const std::string& phase, const PhaseSummary& p) {
+    out[phase + "_parameters"] = number(p.parameters);
+    out[phase + "_epochs"] = number(p.epochs);
+    out[phase + "_epoch_seconds"] = p.epoch_seconds;
+    out[phase + "_peak_bytes"] = number(p.peak_bytes);
+  };
+  add_phase("final", s.final);
+  if (s.final.sample_seconds > 0) out["final_sample_seconds"] = s.final.sample_seconds;
+  if (s.estimator.epochs > 0) {
+    add_phase("estimator", s.estimator);
+    out["estimator_test"] = 100 * s.estimator_test;
+  }
+  return out;
+}
+
+// Counts are shown whole, percents to two digits (the share kept: one), the rest to three figures.
+double tolerance(const std::string& name, double value) {
+  if (name == "edges_kept_percent") return 0.051;
+  bool percent = name.starts_with("test_") || name.ends_with("_test") || name.ends_with("_val");
+  if (percent) return 0.0051;
+  return name.ends_with("seconds") || name.ends_with("bytes") ? 0.0051 * value : 0;
+}
+
+void expect_same_figures(const std::string& page, const RunSummary& summary) {
+  auto shown = figures(page);
+  auto expected = expected_figures(summary);
+  EXPECT_EQ(shown.size(), expected.size());
+  for (const auto& [name, value] : expected) {
+    ASSERT_TRUE(shown.contains(name)) << name << " is not shown";
+    EXPECT_NEAR(shown[name], value, tolerance(name, value)) << name;
+  }
+}
+
+// "loss-final:812 roc:991": every chart by name and the pixels its data covers.
+std::map<std::string, size_t> charts(const std::string& page) {
+  std::map<std::string, size_t> out;
+  std::istringstream stream(attribute(page, "charts"));
+  for (std::string entry; stream >> entry;) {
+    size_t colon = entry.find(':');
+    out[entry.substr(0, colon)] = std::stoul(entry.substr(colon + 1));
+  }
+  return out;
+}
+
+std::string check_page(const fs::path& run, int width = 1100) {
+  std::string page = dump_page(run, width);
+  EXPECT_EQ(attribute(page, "selfcheck"), "done");
+  EXPECT_EQ(attribute(page, "problems"), "");
+  EXPECT_EQ(attribute(page, "overflow"), "0") << "the page is wider than the window";
+  EXPECT_EQ(body(page).find("[object "), std::string::npos) << "an object is shown as text";
+  EXPECT_EQ(body(page).find("undefined"), std::string::npos);
+  EXPECT_EQ(body(page).find("NaN"), std::string::npos);
+  if (testing::Test::HasFailure()) return page;
+  for (const auto& [name, pixels] : charts(page)) EXPECT_GT(pixels, 100u) << name << " is empty";
+  expect_same_figures(page, load_record(run).summary);
+  return page;
+}
+
+std::string check_record(const RunRecord& record, int width = 1100) {
+  RunFiles files(record);
+  write_report(files.path);
+  return check_page(files.path, width);
+}
+
+class ReportInBrowser : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::system("command -v chromium >/dev/null") != 0)
+      GTEST_SKIP() << "there is no chromium here: scripts/install-deps --browser installs it";
+  }
+};
+
+TEST_F(ReportInBrowser, DrawsEveryChartAndShowsTheSummary) {
+  std::string page = check_record(example::record());
+  auto drawn = charts(page);
+  for (const char* name :
+       {"loss-estimator", "metric-estimator", "loss-final", "metric-final", "learning-rate",
+        "temperature", "entropy", "edge-types", "top-scores", "roc", "degrees"})
+    EXPECT_TRUE(drawn.contains(name)) << name;
+  for (const char* text : {"synthetic data", "How much was kept", "Confusion matrix", "Expander",
+                           "read the data", "final.learning_rate"})
+    EXPECT_NE(body(page).find(text), std::string::npos) << text;
+}
+
+TEST_F(ReportInBrowser, FitsANarrowWindow) {
+  check_record(example::record(),
+               500);  // the narrowest Chromium opens; below 700 the page is one column
+}
+
+TEST_F(ReportInBrowser, LeavesOutWhatExphormerLacks) {
+  RunRecord record = example::exphormer_record();
+  record.summary.synthetic = false;
+  std::string page = check_record(record);
+  auto drawn = charts(page);
+  EXPECT_TRUE(drawn.contains("loss-final"));
+  for (const char* name : {"loss-estimator", "temperature", "entropy", "edge-types", "top-scores"})
+    EXPECT_FALSE(drawn.contains(name)) << name;
+  EXPECT_EQ(body(page).find("synthetic data"), std::string::npos);
+  EXPECT_EQ(body(page).find("How much was kept"), std::string::npos);
+}
+
+TEST_F(ReportInBrowser, ShowsARunOfOneSeedWithoutDetails) {
+  RunRecord record = example::exphormer_record();
+  record.details = {};
+  record.summary.seeds.resize(1);
+  record.summary.data = "</script><b onclick=x>\"'&";
+  std::string page = check_record(record);
+  EXPECT_NE(page.find("<h1>&lt;/script&gt;&lt;b onclick=x&gt;"), std::string::npos);
+}
+
+TEST_F(ReportInBrowser, ShowsTheRunThatWasAskedFor) {
+  const char* run = std::getenv("SPEX_REPORT_RUN");
+  if (!run) GTEST_SKIP() << "SPEX_REPORT_RUN names no run directory";
+  check_page(run);
+}
+
+}  // namespace
+}  // namespace spex

@@ -1,0 +1,39 @@
+// A record as the files of a run directory that lasts as long as this object.
+#pragma once
+
+#include <spex/core/files.h>
+#include <spex/train/record.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+namespace spex {
+
+class RunFiles {
+ public:
+  explicit RunFiles(const RunRecord& record)
+      : path(std::filesystem::temp_directory_path() /
+             ("spex_run_" + std::to_string(::getpid()) + "_" + std::to_string(count_++))) {
+    std::filesystem::create_directories(path);
+    write_text(path / "summary.json", to_json(record.summary));
+    write_text(path / "details.json", to_json(record.details));
+    write_text(path / "metrics.csv", to_csv(record.epochs));
+    Config config;
+    config.data = record.summary.data;
+    write_text(path / "config.toml", to_toml(config));
+  }
+  RunFiles(const RunFiles&) = delete;
+  RunFiles& operator=(const RunFiles&) = delete;
+  ~RunFiles() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+
+  const std::filesystem::path path;
+
+ private:
+  static inline int count_ = 0;
+};
+
+}  // namespace spex
