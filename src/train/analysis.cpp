@@ -35,7 +35,8 @@ struct AttentionSums {
   }
 };
 
-void add_node(AttentionSums& sums, const AttentionGraph& graph, size_t node, std::vector<float>& scores) {
+void add_node(AttentionSums& sums, const AttentionGraph& graph, size_t node,
+              std::vector<float>& scores) {
   EdgeOffset begin = graph.offsets[node];
   for (size_t t = 0; t < graph.types; ++t)
     for (EdgeOffset e = graph.segment_begin(t, node); e < graph.segment_end(t, node); ++e)
@@ -43,7 +44,8 @@ void add_node(AttentionSums& sums, const AttentionGraph& graph, size_t node, std
   double entropy = 0;
   for (float p : scores)
     if (p > 0) entropy -= p * std::log(p);
-  double relative = scores.size() > 1 ? entropy / std::log(static_cast<double>(scores.size())) : 0.0;
+  double relative =
+      scores.size() > 1 ? entropy / std::log(static_cast<double>(scores.size())) : 0.0;
   auto bin = static_cast<size_t>(std::clamp(relative, 0.0, 1.0) * kEntropyBins);
   ++sums.entropy_bins[std::min(bin, kEntropyBins - 1)];
   sums.entropy += entropy;
@@ -75,7 +77,8 @@ struct Scored {
 };
 
 void roc_curve(RunDetails& details, std::vector<Scored> scored) {
-  std::sort(scored.begin(), scored.end(), [](const Scored& a, const Scored& b) { return a.score > b.score; });
+  std::sort(scored.begin(), scored.end(),
+            [](const Scored& a, const Scored& b) { return a.score > b.score; });
   double positives = static_cast<double>(
       std::count_if(scored.begin(), scored.end(), [](const Scored& s) { return s.positive; }));
   double negatives = static_cast<double>(scored.size()) - positives;
@@ -109,7 +112,8 @@ std::vector<LayerAttention> analyse_attention(const Scores& scores, const Attent
     for (size_t t = 0; t < graph.types; ++t)
       layer.share_by_type.push_back(total > 0 ? sums.by_type[t] / total : 0.0);
     for (double sum : sums.top) layer.top_sums.push_back(sum / nodes);
-    layer.edges_kept = static_cast<size_t>(std::llround(shares[l] * static_cast<double>(graph.edges())));
+    layer.edges_kept =
+        static_cast<size_t>(std::llround(shares[l] * static_cast<double>(graph.edges())));
     layers.push_back(std::move(layer));
   }
   return layers;
@@ -121,7 +125,8 @@ void analyse_degrees(RunDetails& details, const CsrGraph& graph) {
     details.degree_bounds.push_back(details.degree_bounds.back() * 2);
   details.degree_histogram.assign(details.degree_bounds.size() - 1, 0);
   for (size_t i = 0; i < graph.nodes(); ++i) {
-    auto above = std::upper_bound(details.degree_bounds.begin(), details.degree_bounds.end(), graph.degree(i));
+    auto above = std::upper_bound(details.degree_bounds.begin(), details.degree_bounds.end(),
+                                  graph.degree(i));
     ++details.degree_histogram[static_cast<size_t>(above - details.degree_bounds.begin()) - 1];
   }
   while (details.degree_histogram.size() > 1 && details.degree_histogram.back() == 0) {

@@ -20,7 +20,8 @@ void save_attention_graph(const std::filesystem::path& path, const AttentionGrap
   std::vector<TensorSource> tensors = {
       tensor<EdgeOffset>("offsets", graph.offsets.span(), {graph.offsets.size()}),
       tensor<NodeId>("neighbours", graph.neighbours.span(), {graph.edges()}),
-      tensor<EdgeOffset>("segment_ends", graph.segment_ends.span(), {graph.types - 1, graph.nodes()})};
+      tensor<EdgeOffset>("segment_ends", graph.segment_ends.span(),
+                         {graph.types - 1, graph.nodes()})};
   write_safetensors(path, tensors,
                     {{"format", kFormat},
                      {"types", fmt::format("{}", graph.types)},

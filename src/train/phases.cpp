@@ -27,7 +27,8 @@ SampledNeighbourhoods::SampledNeighbourhoods(const AttentionGraph& graph, const 
       sampler_(graph, truncated_ ? &*truncated_ : scores, config.sampling, seed),
       builder_(sampler_, config.degrees, config.log_scores) {}
 
-NetworkOptions estimator_options(const Config& config, size_t inputs, size_t outputs, const AttentionGraph& graph) {
+NetworkOptions estimator_options(const Config& config, size_t inputs, size_t outputs,
+                                 const AttentionGraph& graph) {
   const EstimatorConfig& e = config.estimator;
   NetworkOptions options;
   options.inputs = inputs;
@@ -44,7 +45,8 @@ NetworkOptions estimator_options(const Config& config, size_t inputs, size_t out
   return options;
 }
 
-NetworkOptions final_options(const Config& config, size_t inputs, size_t outputs, const AttentionGraph& graph) {
+NetworkOptions final_options(const Config& config, size_t inputs, size_t outputs,
+                             const AttentionGraph& graph) {
   const FinalConfig& f = config.final;
   NetworkOptions options;
   options.inputs = inputs;

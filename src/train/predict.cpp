@@ -1,8 +1,8 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/log.h>
-#include <spex/data/reader.h>
 #include <spex/data/generators.h>
+#include <spex/data/reader.h>
 #include <spex/train/checkpoint.h>
 #include <spex/train/predict.h>
 #include <spex/train/run.h>
@@ -50,28 +50,31 @@ Ground own_ground(const RunFiles& files, const Config& config) {
   Ground ground;
   ReadOptions trusting;
   trusting.validate = false;  // only the rows of nodes that are asked for are read
-  ground.data = is_generator(config.data) ? generate(config.data) : read_dataset(config.data, trusting);
+  ground.data =
+      is_generator(config.data) ? generate(config.data) : read_dataset(config.data, trusting);
   SavedGraph saved = load_attention_graph(files.attention());
   ground.graph = std::move(saved.graph);
   size_t nodes = ground.graph.nodes() - ground.graph.virtual_nodes;
-  require(nodes == ground.data.nodes(), "{} has {} nodes, but the run was trained on {}", config.data,
-          ground.data.nodes(), nodes);
+  require(nodes == ground.data.nodes(), "{} has {} nodes, but the run was trained on {}",
+          config.data, ground.data.nodes(), nodes);
   if (config.model == Model::exphormer) ground.transposed = transpose(ground.graph);
-  if (fs::exists(files.scores())) ground.scores = load_scores(files.scores(), ground.graph, saved.fingerprint);
+  if (fs::exists(files.scores()))
+    ground.scores = load_scores(files.scores(), ground.graph, saved.fingerprint);
   return ground;
 }
 
 Ground new_ground(const RunFiles& files, const Config& config, const std::string& path) {
   Ground ground;
   ground.data = open_data(path);
-  auto [graph, transposed] = make_attention_graph(ground.data.graph, config);
-  ground.graph = std::move(graph);
-  ground.transposed = std::move(transposed);
+  AugmentedGraph augmented = make_attention_graph(ground.data.graph, config);
+  ground.graph = std::move(augmented.graph);
+  ground.transposed = std::move(augmented.transposed);
   if (config.model == Model::exphormer || !fs::exists(files.estimator())) return ground;
   SavedNetwork saved = load_network(files.estimator());
   size_t inputs = metadata_number(saved, "inputs");
-  require(feature_count(ground.data.features) == inputs, "{} has {} features, but the run was trained with {}",
-          path, feature_count(ground.data.features), inputs);
+  require(feature_count(ground.data.features) == inputs,
+          "{} has {} features, but the run was trained with {}", path,
+          feature_count(ground.data.features), inputs);
   Network estimator(
       estimator_options(config, inputs, metadata_number(saved, "outputs"), ground.graph), 0);
   load_state(estimator, saved.state);
@@ -81,7 +84,8 @@ Ground new_ground(const RunFiles& files, const Config& config, const std::string
 }
 
 void check_nodes(std::span<const NodeId> nodes, size_t count) {
-  for (NodeId node : nodes) require(node < count, "there is no node {}: ids go from 0 to {}", node, count - 1);
+  for (NodeId node : nodes)
+    require(node < count, "there is no node {}: ids go from 0 to {}", node, count - 1);
 }
 
 Meaning meaning_of(const SavedNetwork& saved) {
@@ -101,7 +105,8 @@ Meaning meaning_of(const SavedNetwork& saved) {
 Matrix predict_logits(Network& network, const Features& features, const AttentionGraph& graph,
                       const AttentionGraph& transposed, const Scores* scores, const Config& config,
                       size_t seed, size_t epoch, std::span<const NodeId> nodes, size_t batch) {
-  if (config.model == Model::exphormer) return full_graph_logits(network, features, graph, transposed, nodes);
+  if (config.model == Model::exphormer)
+    return full_graph_logits(network, features, graph, transposed, nodes);
   if (batch == 0) batch = graph.nodes() <= kWholeUpTo ? nodes.size() : kBatch;
   SampledNeighbourhoods sampled(graph, scores, config.final, seed);
   auto sample = static_cast<uint32_t>(epoch / std::max<size_t>(1, config.final.resample_every));
@@ -154,12 +159,14 @@ Predictions predict(const PredictOptions& options) {
   Config config;
   apply_toml(config, read_text(files.config()), files.config().string());
   SavedNetwork saved = load_network(files.model());
-  Ground ground = options.data.empty() ? own_ground(files, config) : new_ground(files, config, options.data);
-  Network network(final_options(config, metadata_number(saved, "inputs"), metadata_number(saved, "outputs"),
-                                ground.graph), 0);
+  Ground ground =
+      options.data.empty() ? own_ground(files, config) : new_ground(files, config, options.data);
+  Network network(final_options(config, metadata_number(saved, "inputs"),
+                                metadata_number(saved, "outputs"), ground.graph),
+                  0);
   require(feature_count(ground.data.features) == network.options().inputs,
-          "the data has {} features, but the run was trained with {}", feature_count(ground.data.features),
-          network.options().inputs);
+          "the data has {} features, but the run was trained with {}",
+          feature_count(ground.data.features), network.options().inputs);
   load_state(network, saved.state);
   Predictions result;
   result.meaning = meaning_of(saved);
@@ -170,12 +177,14 @@ Predictions predict(const PredictOptions& options) {
   }
   check_nodes(result.nodes, ground.data.nodes());
   size_t samples = std::max<size_t>(1, options.samples);
-  result.values = Matrix::zeros(result.nodes.size(), result.meaning.class_names.size(), MemoryTag::activations);
+  result.values =
+      Matrix::zeros(result.nodes.size(), result.meaning.class_names.size(), MemoryTag::activations);
   for (size_t s = 0; s < samples; ++s) {
-    size_t epoch = metadata_number(saved, "best_epoch") + s * std::max<size_t>(1, config.final.resample_every);
+    size_t epoch =
+        metadata_number(saved, "best_epoch") + s * std::max<size_t>(1, config.final.resample_every);
     Matrix logits = predict_logits(network, ground.data.features, ground.graph, ground.transposed,
-                                   ground.scores_or_null(), config, metadata_number(saved, "seed"), epoch,
-                                   result.nodes, options.batch);
+                                   ground.scores_or_null(), config, metadata_number(saved, "seed"),
+                                   epoch, result.nodes, options.batch);
     add(result.values, to_probabilities(logits, result.meaning));
   }
   for (float& value : result.values.span()) value /= static_cast<float>(samples);
@@ -192,7 +201,9 @@ void write_csv(std::ostream& out, const Predictions& p) {
     ConstMatrixView row = p.values.view().block(i, 1);
     out << p.nodes[i];
     if (classes)
-      out << ',' << p.meaning.class_names[static_cast<size_t>(std::max_element(row.data, row.data + row.cols) - row.data)];
+      out << ','
+          << p.meaning.class_names[static_cast<size_t>(
+                 std::max_element(row.data, row.data + row.cols) - row.data)];
     for (size_t c = 0; c < row.cols; ++c) out << ',' << fmt::format("{:.6g}", row(0, c));
     out << '\n';
   }

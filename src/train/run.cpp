@@ -39,7 +39,8 @@ std::string comparable(Config config) {
 
 class TrainingRun {
  public:
-  TrainingRun(Problem problem, const Config& config, const RunOptions& options, const RunHooks& hooks)
+  TrainingRun(Problem problem, const Config& config, const RunOptions& options,
+              const RunHooks& hooks)
       : problem_(std::move(problem)),
         config_(config),
         options_(options),
@@ -68,17 +69,20 @@ class TrainingRun {
     require(!error, "cannot make the folder {}: {}", files_.folder.string(), error.message());
   }
 
-  // A new run needs a folder without a run in it; a continued one must be of the same configuration.
+  // A new run needs a folder without a run in it; a continued one must be of the same
+  // configuration.
   void open_folder() {
     bool exists = fs::exists(files_.config());
     if (!options_.resume) {
-      require(!exists, "{} already holds a run; give another --out, or --resume to continue that one",
+      require(!exists,
+              "{} already holds a run; give another --out, or --resume to continue that one",
               files_.folder.string());
       write_text(files_.config(), to_toml(config_));
       save_attention_graph(files_.attention(), problem_.graph, problem_.fingerprint);
       return;
     }
-    require(exists, "{} holds no run to resume; leave --resume out to start one", files_.folder.string());
+    require(exists, "{} holds no run to resume; leave --resume out to start one",
+            files_.folder.string());
     Config before;
     apply_toml(before, read_text(files_.config()), files_.config().string());
     check_same_configuration(before);
@@ -92,10 +96,11 @@ class TrainingRun {
     if (comparable(before) == comparable(config_)) return;
     auto old_keys = config_keys(before), new_keys = config_keys(config_);
     for (size_t i = 0; i < old_keys.size(); ++i)
-      require(old_keys[i].value == new_keys[i].value || old_keys[i].key == "data",
-              "{} belongs to another configuration: {} is {} there and {} here; resume with the same "
-              "settings, or give another --out",
-              files_.folder.string(), old_keys[i].key, old_keys[i].value, new_keys[i].value);
+      require(
+          old_keys[i].value == new_keys[i].value || old_keys[i].key == "data",
+          "{} belongs to another configuration: {} is {} there and {} here; resume with the same "
+          "settings, or give another --out",
+          files_.folder.string(), old_keys[i].key, old_keys[i].value, new_keys[i].value);
   }
 
   // Rows that were written after the last checkpoint will be made again.
@@ -110,7 +115,8 @@ class TrainingRun {
 
   // The state to start a training from: the checkpoint's if it is of this phase and seed.
   TrainState state_for(const std::string& phase, size_t seed) const {
-    if (checkpoint_ && checkpoint_->phase == phase && checkpoint_->seed == seed) return checkpoint_->state;
+    if (checkpoint_ && checkpoint_->phase == phase && checkpoint_->seed == seed)
+      return checkpoint_->state;
     return {};
   }
 
@@ -139,22 +145,25 @@ class TrainingRun {
 
   std::map<std::string, std::string> network_metadata(const Network& network, size_t seed,
                                                       const TrainState& state) const {
-    return {{"inputs", fmt::format("{}", network.options().inputs)},
-            {"outputs", fmt::format("{}", network.options().outputs)},
-            {"edge_types", fmt::format("{}", network.options().edge_types)},
-            {"seed", fmt::format("{}", seed)},
-            {"best_epoch", fmt::format("{}", state.best_epoch)},
-            {"validation", fmt::format("{}", state.best_validation)},
-            {"temperature", fmt::format("{}", state.best_temperature)},
-            {"task", fmt::format("{}", static_cast<int>(problem_.data.labels.task))},
-            {"class_names", fmt::format("{}", fmt::join(meaning_of(problem_.data).class_names, "\n"))}};
+    return {
+        {"inputs", fmt::format("{}", network.options().inputs)},
+        {"outputs", fmt::format("{}", network.options().outputs)},
+        {"edge_types", fmt::format("{}", network.options().edge_types)},
+        {"seed", fmt::format("{}", seed)},
+        {"best_epoch", fmt::format("{}", state.best_epoch)},
+        {"validation", fmt::format("{}", state.best_validation)},
+        {"temperature", fmt::format("{}", state.best_temperature)},
+        {"task", fmt::format("{}", static_cast<int>(problem_.data.labels.task))},
+        {"class_names", fmt::format("{}", fmt::join(meaning_of(problem_.data).class_names, "\n"))}};
   }
 
   // Keeps the network if it is better on validation than the one in the file.
-  void keep_best(const fs::path& file, const Network& network, size_t seed, const TrainState& state) const {
+  void keep_best(const fs::path& file, const Network& network, size_t seed,
+                 const TrainState& state) const {
     if (fs::exists(file)) {
       auto saved = load_network(file).metadata;
-      if (std::stod(saved.at("validation")) >= state.best_validation && saved.at("seed") != fmt::format("{}", seed))
+      if (std::stod(saved.at("validation")) >= state.best_validation &&
+          saved.at("seed") != fmt::format("{}", seed))
         return;
     }
     save_network(file, state.best, network_metadata(network, seed, state));
@@ -165,7 +174,8 @@ class TrainingRun {
     if (config_.model == Model::exphormer) return true;
     if (config_.final.sampling == Sampling::uniform && !config_.final.log_scores) return true;
     fs::path file = options_.scores.empty() ? files_.scores() : options_.scores;
-    if (options_.scores.empty() && !fs::exists(files_.scores()) && !train_estimators()) return false;
+    if (options_.scores.empty() && !fs::exists(files_.scores()) && !train_estimators())
+      return false;
     scores_ = load_scores(file, problem_.graph, problem_.fingerprint);
     return true;
   }
@@ -175,7 +185,9 @@ class TrainingRun {
     for (size_t t = 0; t < std::max<size_t>(1, config_.estimator.tries); ++t) {
       size_t seed = config_.seed + t;
       if (is_past("estimator", seed)) continue;
-      Network network(estimator_options(config_, feature_count(problem_.data.features), objective_.outputs(), problem_.graph), seed);
+      Network network(estimator_options(config_, feature_count(problem_.data.features),
+                                        objective_.outputs(), problem_.graph),
+                      seed);
       TrainState state = state_for("estimator", seed);
       if (!train_estimator(network, problem_, config_, seed, state,
                            trainer_hooks("estimator", seed, config_.estimator.optimiser.epochs)))
@@ -183,10 +195,13 @@ class TrainingRun {
       keep_best(files_.estimator(), network, seed, state);
     }
     SavedNetwork saved = load_network(files_.estimator());
-    Network best(estimator_options(config_, feature_count(problem_.data.features), objective_.outputs(), problem_.graph), config_.seed);
+    Network best(estimator_options(config_, feature_count(problem_.data.features),
+                                   objective_.outputs(), problem_.graph),
+                 config_.seed);
     load_state(best, saved.state);
-    Scores scores = estimate_scores(best, problem_.graph, problem_.transposed, problem_.data.features,
-                                    std::stof(saved.metadata.at("temperature")));
+    Scores scores =
+        estimate_scores(best, problem_.graph, problem_.transposed, problem_.data.features,
+                        std::stof(saved.metadata.at("temperature")));
     save_scores(files_.scores(), scores, problem_.fingerprint);
     log("estimator trained in {:.1f} s", seconds_since(start));
     trim_memory();
@@ -197,7 +212,9 @@ class TrainingRun {
     for (size_t s = 0; s < config_.seeds; ++s) {
       size_t seed = config_.seed + s;
       if (is_past("final", seed)) continue;
-      Network network(final_options(config_, feature_count(problem_.data.features), objective_.outputs(), problem_.graph), seed);
+      Network network(final_options(config_, feature_count(problem_.data.features),
+                                    objective_.outputs(), problem_.graph),
+                      seed);
       TrainState state = state_for("final", seed);
       if (!train_final(network, problem_, scores(), config_, seed, state,
                        trainer_hooks("final", seed, config_.final.optimiser.epochs)))
@@ -253,14 +270,17 @@ class TrainingRun {
       if (const EpochRecord* best = best_record("final", &seed))
         s.seeds.push_back({seed, best->validation, best->test, best->epoch});
     }
-    for (const SeedResult& result : s.seeds) s.test_mean += result.test / static_cast<double>(s.seeds.size());
+    for (const SeedResult& result : s.seeds)
+      s.test_mean += result.test / static_cast<double>(s.seeds.size());
     for (const SeedResult& result : s.seeds) s.test_std += std::pow(result.test - s.test_mean, 2);
-    s.test_std = s.seeds.size() > 1 ? std::sqrt(s.test_std / static_cast<double>(s.seeds.size() - 1)) : 0.0;
+    s.test_std =
+        s.seeds.size() > 1 ? std::sqrt(s.test_std / static_cast<double>(s.seeds.size() - 1)) : 0.0;
     s.edges_kept_percent = 100.0;
     if (config_.model == Model::spexphormer) {
       auto shares = kept_share(problem_.graph, config_.final.degrees);
       s.edges_kept_percent = 0;
-      for (double share : shares) s.edges_kept_percent += 100.0 * share / static_cast<double>(shares.size());
+      for (double share : shares)
+        s.edges_kept_percent += 100.0 * share / static_cast<double>(shares.size());
     }
     s.estimator = summarise("estimator");
     if (const EpochRecord* best = best_record("estimator", nullptr)) s.estimator_test = best->test;
@@ -291,15 +311,16 @@ class TrainingRun {
       predictions.nodes.resize(problem_.data.nodes());
       std::iota(predictions.nodes.begin(), predictions.nodes.end(), 0U);
     }
-    Matrix logits = predict_logits(network, problem_.data.features, problem_.graph, problem_.transposed,
-                                   scores(), config_, std::stoul(saved.metadata.at("seed")),
-                                   std::stoul(saved.metadata.at("best_epoch")), predictions.nodes,
-                                   config_.final.batch_size);
+    Matrix logits = predict_logits(
+        network, problem_.data.features, problem_.graph, problem_.transposed, scores(), config_,
+        std::stoul(saved.metadata.at("seed")), std::stoul(saved.metadata.at("best_epoch")),
+        predictions.nodes, config_.final.batch_size);
     predictions.values = to_probabilities(logits, predictions.meaning);
     write_atomically(files_.predictions(), [&](std::ostream& out) { write_csv(out, predictions); });
     if (predictions.nodes.size() > test.size()) {
       Matrix chosen(test.size(), logits.cols(), MemoryTag::activations);
-      for (size_t i = 0; i < test.size(); ++i) copy(chosen.view().block(i, 1), logits.view().block(test[i], 1));
+      for (size_t i = 0; i < test.size(); ++i)
+        copy(chosen.view().block(i, 1), logits.view().block(test[i], 1));
       logits = std::move(chosen);
     }
     analyse_predictions(details, problem_.data, logits, test);
@@ -307,13 +328,16 @@ class TrainingRun {
 
   void finish(RunResult& result) {
     SavedNetwork saved = load_network(files_.model());
-    Network network(final_options(config_, feature_count(problem_.data.features), objective_.outputs(), problem_.graph), config_.seed);
+    Network network(final_options(config_, feature_count(problem_.data.features),
+                                  objective_.outputs(), problem_.graph),
+                    config_.seed);
     load_state(network, saved.state);
     parameters_ = network.parameters().count();
     RunRecord& record = result.record;
     analyse_degrees(record.details, problem_.data.graph);
     predict_nodes(network, saved, record.details);
-    if (scores()) record.details.attention = analyse_attention(scores_, problem_.graph, config_.final.degrees);
+    if (scores())
+      record.details.attention = analyse_attention(scores_, problem_.graph, config_.final.degrees);
     record.details.spectral_gap = problem_.spectral_gap;
     record.details.required_gap = problem_.required_gap;
     record.summary = make_summary();
@@ -343,12 +367,14 @@ RunResult run_training(Problem problem, const Config& config, const RunOptions& 
   return TrainingRun(std::move(problem), config, options, hooks).run();
 }
 
-EstimateResult run_estimate(const Problem& problem, const Config& config, const fs::path& scores_file,
-                            const RunHooks& hooks) {
+EstimateResult run_estimate(const Problem& problem, const Config& config,
+                            const fs::path& scores_file, const RunHooks& hooks) {
   Objective objective(problem.data.labels, config.split.metric);
   TrainState best;
   for (size_t t = 0; t < std::max<size_t>(1, config.estimator.tries); ++t) {
-    Network network(estimator_options(config, feature_count(problem.data.features), objective.outputs(), problem.graph), config.seed + t);
+    Network network(estimator_options(config, feature_count(problem.data.features),
+                                      objective.outputs(), problem.graph),
+                    config.seed + t);
     TrainState state;
     TrainerHooks trainer;
     trainer.on_epoch = [&](const EpochRecord& record) {
@@ -359,7 +385,9 @@ EstimateResult run_estimate(const Problem& problem, const Config& config, const 
             "stopped before the estimator was trained; nothing was written");
     if (best.best.empty() || state.best_validation > best.best_validation) best = std::move(state);
   }
-  Network network(estimator_options(config, feature_count(problem.data.features), objective.outputs(), problem.graph), config.seed);
+  Network network(estimator_options(config, feature_count(problem.data.features),
+                                    objective.outputs(), problem.graph),
+                  config.seed);
   load_state(network, best.best);
   Scores scores = estimate_scores(network, problem.graph, problem.transposed, problem.data.features,
                                   best.best_temperature);

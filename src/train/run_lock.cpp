@@ -19,6 +19,8 @@ RunLock::RunLock(const std::filesystem::path& file)
        file.parent_path().string());
 }
 
-RunLock::~RunLock() { ::close(descriptor_); }
+RunLock::~RunLock() {
+  ::close(descriptor_);
+}
 
 }  // namespace spex

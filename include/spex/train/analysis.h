@@ -12,8 +12,8 @@ std::vector<LayerAttention> analyse_attention(const Scores& scores, const Attent
 
 void analyse_degrees(RunDetails& details, const CsrGraph& graph);
 
-// Confusion matrix or ROC curve on the test nodes, whichever fits the labels; row i of the logits is
-// test[i]'s.
+// Confusion matrix or ROC curve on the test nodes, whichever fits the labels; row i of the logits
+// is test[i]'s.
 void analyse_predictions(RunDetails& details, const Dataset& data, ConstMatrixView logits,
                          std::span<const NodeId> test);
 

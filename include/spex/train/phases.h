@@ -13,12 +13,12 @@ NetworkOptions estimator_options(const Config& config, size_t inputs, size_t out
 NetworkOptions final_options(const Config& config, size_t inputs, size_t outputs,
                              const AttentionGraph& graph);
 
-// A sampler and the batches drawn with it. Graph and scores must outlive it; scores may be null for uniform
-// sampling.
+// A sampler and the batches drawn with it. Graph and scores must outlive it; scores may be null for
+// uniform sampling.
 class SampledNeighbourhoods {
  public:
-  SampledNeighbourhoods(const AttentionGraph& graph, const Scores* scores, const FinalConfig& config,
-                        size_t seed);
+  SampledNeighbourhoods(const AttentionGraph& graph, const Scores* scores,
+                        const FinalConfig& config, size_t seed);
   BatchBuilder& builder() { return builder_; }
 
  private:

@@ -1,5 +1,5 @@
-// Predictions of a trained run: on its own graph from what the run directory maps, or on another graph with
-// the same features, where the estimator is run first.
+// Predictions of a trained run: on its own graph from what the run directory maps, or on another
+// graph with the same features, where the estimator is run first.
 #pragma once
 
 #include <spex/train/phases.h>
@@ -24,8 +24,8 @@ struct Predictions {
   Meaning meaning;
 };
 
-// Logits of `nodes`, in their order, for one sample of the neighbourhoods. batch 0: all nodes in one pass
-// where the graph is small, else 1000 at a time.
+// Logits of `nodes`, in their order, for one sample of the neighbourhoods. batch 0: all nodes in
+// one pass where the graph is small, else 1000 at a time.
 Matrix predict_logits(Network& network, const Features& features, const AttentionGraph& graph,
                       const AttentionGraph& transposed, const Scores* scores, const Config& config,
                       size_t seed, size_t epoch, std::span<const NodeId> nodes, size_t batch);

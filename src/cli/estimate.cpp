@@ -1,0 +1,59 @@
+#include "cli/estimate.h"
+
+#include <fmt/format.h>
+#include <spex/core/log.h>
+#include <spex/core/threads.h>
+#include <spex/train/run.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/progress.h"
+#include "cli/settings.h"
+
+namespace spex::cli {
+namespace {
+
+struct Request {
+  Settings settings;
+  std::string out;
+};
+
+void estimate(const Request& request) {
+  Progress progress;
+  set_log_sink([&](std::string_view text) { progress.line(text); });
+  catch_interrupts();
+  Dataset data = open_data(request.settings.data);
+  Config config = resolve(request.settings, data);
+  set_threads(static_cast<int>(config.threads));
+  Problem problem = make_problem(std::move(data), config);
+  RunHooks hooks;
+  hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {
+    progress.epoch(record, epochs);
+  };
+  hooks.stop = interrupted;
+  EstimateResult result = run_estimate(problem, config, request.out, hooks);
+  progress.finish();
+  set_log_sink({});
+  fmt::print("{}: scores of {} attention edges; estimator: validation {:.2f}%, test {:.2f}%\n",
+             request.out, problem.graph.edges(), 100 * result.validation, 100 * result.test);
+}
+
+}  // namespace
+
+void add_estimate_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("estimate", "Phase 1 alone: attention scores that trainings can share");
+  auto request = std::make_shared<Request>();
+  add_settings(*command, request->settings);
+  command->add_option("--out", request->out, "The file of scores to write")
+      ->type_name("FILE")
+      ->required();
+  command->footer(
+      "Example:\n"
+      "  spex estimate minesweeper --out scores.safetensors\n"
+      "  spex train minesweeper --scores scores.safetensors --set final.width=64 --out runs/wide");
+  command->callback([request] { estimate(*request); });
+}
+
+}  // namespace spex::cli

@@ -1,0 +1,107 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+
+namespace spex::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupt_count = 0;
+
+void on_interrupt(int signal) {
+  interrupt_count = interrupt_count + 1;
+  if (interrupt_count > 1) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
+
+std::string duration(double seconds) {
+  auto total = static_cast<long>(std::lround(seconds));
+  if (total < 60) return fmt::format("{} s", total);
+  if (total < 3600) return fmt::format("{} min {:02} s", total / 60, total % 60);
+  return fmt::format("{} h {:02} min", total / 3600, total / 60 % 60);
+}
+
+double seconds_between(std::chrono::steady_clock::time_point a,
+                       std::chrono::steady_clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+}  // namespace
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
+Progress::~Progress() {
+  finish();
+}
+
+std::string Progress::describe(const EpochRecord& record, size_t epochs) const {
+  double per_epoch = seconds_between(started_, std::chrono::steady_clock::now()) /
+                     static_cast<double>(record.epoch + 1 - first_epoch_);
+  std::string text = fmt::format("{} seed {}  epoch {}/{}  loss {:.4f}", record.phase, record.seed,
+                                 record.epoch + 1, epochs, record.train_loss);
+  if (!std::isnan(record.validation))
+    text += fmt::format("  val {:.2f}% (best {:.2f}%)", 100 * record.validation, 100 * best_);
+  return text + fmt::format("  {} left",
+                            duration(per_epoch * static_cast<double>(epochs - record.epoch - 1)));
+}
+
+void Progress::epoch(const EpochRecord& record, size_t epochs) {
+  auto now = std::chrono::steady_clock::now();
+  bool fresh = record.phase != phase_ || record.seed != seed_;
+  if (fresh) {
+    finish();
+    phase_ = record.phase;
+    seed_ = record.seed;
+    first_epoch_ = record.epoch;
+    best_ = -1e30;
+    started_ = now - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                         std::chrono::duration<double>(record.seconds));
+  }
+  if (!std::isnan(record.validation)) best_ = std::max(best_, record.validation);
+  bool last = record.epoch + 1 == epochs;
+  // A terminal is redrawn ten times a second; a pipe gets a line every ten seconds.
+  if (!last && !fresh && seconds_between(last_, now) < (terminal_ ? 0.1 : 10.0)) return;
+  last_ = now;
+  std::string text = describe(record, epochs);
+  if (!terminal_) {
+    fmt::print(stderr, "{}\n", text);
+    return;
+  }
+  constexpr size_t kBar = 24;
+  size_t done = (record.epoch + 1) * kBar / epochs;
+  redraw(fmt::format("[{:█>{}}{:░>{}}] {}", "", done, "", kBar - done, text));
+  if (last) finish();
+}
+
+void Progress::redraw(const std::string& text) {
+  fmt::print(stderr, "\r\033[K{}", text);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::finish() {
+  if (drawn_) fmt::print(stderr, "\n");
+  drawn_ = false;
+}
+
+void Progress::line(std::string_view text) {
+  finish();
+  fmt::print(stderr, "{}\n", text);
+}
+
+void catch_interrupts() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+bool interrupted() {
+  return interrupt_count > 0;
+}
+
+}  // namespace spex::cli

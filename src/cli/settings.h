@@ -1,0 +1,32 @@
+// The options that `spex train` and `spex estimate` share, and the configuration they lead to.
+#pragma once
+
+#include <spex/data/dataset.h>
+#include <spex/train/config.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace spex::cli {
+
+struct Settings {
+  std::string data;
+  std::string preset;
+  std::string config_file;
+  std::vector<std::string> assignments;  // --set
+  std::optional<std::string> model;
+  std::optional<size_t> seed, seeds, split, threads;
+};
+
+void add_settings(CLI::App& app, Settings& settings);
+
+// In order of strength: defaults for the data, preset, file, --set, options of their own. A preset
+// of the data's own name is used when nothing else is said.
+Config resolve(const Settings& settings, const Dataset& data);
+
+}  // namespace spex::cli

@@ -1,0 +1,93 @@
+#include "cli/train.h"
+
+#include <fmt/format.h>
+#include <spex/core/error.h>
+#include <spex/core/log.h>
+#include <spex/core/memory.h>
+#include <spex/core/threads.h>
+#include <spex/report/report.h>
+#include <spex/train/run.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/progress.h"
+#include "cli/settings.h"
+
+namespace spex::cli {
+namespace {
+
+struct Request {
+  Settings settings;
+  RunOptions run;
+  bool list = false;
+};
+
+void print_result(const RunSummary& s, const std::filesystem::path& out) {
+  fmt::print("{}{}: {} nodes, {} edges, {} attention edges, {:.1f}% of them kept\n", s.data,
+             s.synthetic ? " (synthetic)" : "", s.nodes, s.edges, s.attention_edges,
+             s.edges_kept_percent);
+  if (s.estimator.epochs > 0)
+    fmt::print("estimator    {} {:.2f}%   {:.1f} ms per epoch, peak {:.1f} MB\n", s.metric,
+               100 * s.estimator_test, 1e3 * s.estimator.epoch_seconds,
+               1e-6 * static_cast<double>(s.estimator.peak_bytes));
+  std::string spread = s.seeds.size() > 1 ? fmt::format(" ± {:.2f}", 100 * s.test_std) : "";
+  fmt::print("{:<12} {} {:.2f}%{}   {:.1f} ms per epoch, peak {:.1f} MB\n", s.model, s.metric,
+             100 * s.test_mean, spread, 1e3 * s.final.epoch_seconds,
+             1e-6 * static_cast<double>(s.final.peak_bytes));
+  fmt::print("{:.1f} s, {:.0f} MB of memory in all; report: {}\n", s.seconds,
+             1e-6 * static_cast<double>(s.peak_rss_bytes), (out / "report.html").string());
+}
+
+void train(const Request& request) {
+  Progress progress;
+  set_log_sink([&](std::string_view text) { progress.line(text); });
+  catch_interrupts();
+  if (request.settings.threads) set_threads(static_cast<int>(*request.settings.threads));
+  Dataset data = open_data(request.settings.data);
+  Config config = resolve(request.settings, data);
+  set_threads(static_cast<int>(config.threads));
+  Problem problem = make_problem(std::move(data), config);
+  RunHooks hooks;
+  hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {
+    progress.epoch(record, epochs);
+  };
+  hooks.stop = interrupted;
+  RunResult result = run_training(std::move(problem), config, request.run, hooks);
+  progress.finish();
+  set_log_sink({});
+  if (!result.finished)
+    fail("stopped; the same command with --resume continues from the last epoch");
+  write_report(request.run.out);
+  print_result(result.record.summary, request.run.out);
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app) {
+  auto* command = app.add_subcommand("train", "Train both phases and write a run directory");
+  auto request = std::make_shared<Request>();
+  add_settings(*command, request->settings);
+  command->add_option("--model", request->settings.model,
+                      "spexphormer, or exphormer: all edges, one phase");
+  command
+      ->add_option("--seeds", request->settings.seeds,
+                   "Final networks to train; mean and spread are reported (1)")
+      ->type_name("N");
+  command
+      ->add_option("--scores", request->run.scores,
+                   "Attention scores from `spex estimate` in place of phase 1")
+      ->type_name("FILE");
+  command->add_option("--out", request->run.out, "The run directory")
+      ->type_name("DIR")
+      ->default_val("runs/latest");
+  command->add_flag("--resume", request->run.resume, "Continue the run in --out");
+  command->footer(
+      "Examples:\n"
+      "  spex train minesweeper --out runs/mines\n"
+      "  spex train graph.safetensors --seeds 5 --set final.degrees=[10,5] --out runs/mine\n"
+      "The settings in force stand, with their meaning, in the run's config.toml.");
+  command->callback([request] { train(*request); });
+}
+
+}  // namespace spex::cli

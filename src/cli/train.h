@@ -1,0 +1,12 @@
+// spex train.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace spex::cli {
+
+void add_train_command(CLI::App& app);
+
+}  // namespace spex::cli
