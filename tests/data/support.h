@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
+#include <spex/core/threads.h>
 #include <spex/data/reader.h>
 #include <unistd.h>
 #include <zip.h>
@@ -26,8 +27,12 @@ class Folder : public testing::Test {
               ("spex_data_" + std::to_string(::getpid()) + "_" +
                testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder_);
+    set_threads(1);  // the files are tiny: threads would only wait for each other
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override {
+    set_threads(0);
+    std::filesystem::remove_all(folder_);
+  }
   std::filesystem::path write(const std::string& name, std::string_view text) const {
     std::filesystem::create_directories((folder_ / name).parent_path());
     // Not write_text: thousands of files need no sync each.
