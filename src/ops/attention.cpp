@@ -132,8 +132,11 @@ struct Call {
 
   AttentionView view(const PatternView& pattern, const TableView& table,
                      const Coefficients& c) const {
-    return {pattern,      table,        heads,         padded,
-            packed,       c.mod.data(), c.bias.data(), c.value_weight.data(),
+    constexpr size_t kCacheBytes = size_t{1} << 20;
+    bool prefetch = sources * 2 * heads * padded * sizeof(float) > kCacheBytes;
+    return {pattern,      table,         heads,
+            padded,       packed,        prefetch,
+            c.mod.data(), c.bias.data(), c.value_weight.data(),
             options.clamp};
   }
 };

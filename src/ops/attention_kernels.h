@@ -50,6 +50,7 @@ struct AttentionView {
   size_t heads = 1;
   size_t width = 8;             // D, padded
   bool packed = false;          // one head of 8, x and y in one cache line: y == x + 8, stride 16
+  bool prefetch = true;         // the table does not fit the second-level cache
   const float* mod = nullptr;   // types * H*D
   const float* bias = nullptr;  // types * H
   const float* value_weight = nullptr;  // H; with pattern.values

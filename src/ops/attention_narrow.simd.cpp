@@ -62,17 +62,22 @@ struct NarrowTile {
   __m512 x[8], y[8];
   __mmask16 present;  // lanes that hold an edge
 
-  NarrowTile(const PatternView& pattern, const float* table, EdgeOffset first, size_t count) {
-    const NodeId* ids = pattern.neighbours + first;
-    EdgeOffset ahead = first + kAhead;
-    if (ahead + kTile <= pattern.edges)
+  NarrowTile(const AttentionView& view, EdgeOffset first, size_t count) {
+    const NodeId* ids = view.pattern.neighbours + first;
+    if (view.prefetch && first + kAhead + kTile <= view.pattern.edges)
       for (size_t e = 0; e < count; ++e)
-        __builtin_prefetch(table + size_t{pattern.neighbours[ahead + e]} * kRow);
-    size_t last = count - 1;
+        __builtin_prefetch(view.table.x + size_t{ids[kAhead + e]} * kRow);
+    // Past the end the last edge stands in; its weight is masked.
+    auto in_order = static_cast<__mmask16>((1U << count) - 1U);
+    __m512i id =
+        _mm512_mask_loadu_epi32(_mm512_set1_epi32(static_cast<int>(ids[count - 1])), in_order, ids);
+    alignas(64) uint64_t at[kTile];  // offsets in floats
+    _mm512_store_epi64(at, _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm512_castsi512_si256(id)), 4));
+    _mm512_store_epi64(
+        at + 8, _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(id, 1)), 4));
     for (size_t p = 0; p < 8; ++p) {
-      // Past the end the last edge stands in; its weight is masked.
-      const float* low = table + size_t{ids[p < last ? p : last]} * kRow;
-      const float* high = table + size_t{ids[p + 8 < last ? p + 8 : last]} * kRow;
+      const float* low = view.table.x + at[p];
+      const float* high = view.table.x + at[p + 8];
       x[p] = join(low, high);
       y[p] = join(low + 8, high + 8);
     }
@@ -110,7 +115,7 @@ void forward_row(const AttentionForward& c, size_t row) {
     __m512 a = _mm512_mul_ps(q, twice(v.mod + t * 8));
     for (EdgeOffset e = bounds[t]; e < bounds[t + 1]; e += kTile) {
       size_t left = bounds[t + 1] - e;
-      NarrowTile tile(v.pattern, v.table.x, e, left < kTile ? left : kTile);
+      NarrowTile tile(v, e, left < kTile ? left : kTile);
       __mmask16 uncut;
       __m512 w = weights(tile, dot_products(tile.x, a), v.bias[t], v.clamp, &uncut);
       sums = _mm512_add_ps(sums, w);
@@ -146,7 +151,7 @@ void backward_row(const AttentionBackward& c, size_t row) {
     __m512 bias_sum = _mm512_setzero_ps();
     for (EdgeOffset e = bounds[t]; e < bounds[t + 1]; e += kTile) {
       size_t left = bounds[t + 1] - e;
-      NarrowTile tile(v.pattern, v.table.x, e, left < kTile ? left : kTile);
+      NarrowTile tile(v, e, left < kTile ? left : kTile);
       __mmask16 uncut;
       __m512 w = weights(tile, dot_products(tile.x, a), v.bias[t], v.clamp, &uncut);
       __m512 u = _mm512_sub_ps(dot_products(tile.y, row_y), deltas(c, row, e, tile.present));

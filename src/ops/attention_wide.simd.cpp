@@ -19,7 +19,7 @@ struct Tile {
 };
 
 inline void prefetch(const AttentionView& v, EdgeOffset edge) {
-  if (edge >= v.pattern.edges) return;
+  if (!v.prefetch || edge >= v.pattern.edges) return;
   size_t at = v.pattern.neighbours[edge] * v.table.stride;
   for (size_t c = 0; c < v.heads * v.width; c += 16) {
     __builtin_prefetch(v.table.x + at + c);
