@@ -2,8 +2,10 @@
 
 function pageHeader({summary}) {
   const badge = summary.synthetic ? element('span', {class: 'badge'}, 'synthetic data') : null;
+  const name = summary.data.split('/').filter((part) => part !== '').pop() ?? summary.data;
   return element('header', {},
-      element('div', {}, element('p', {class: 'eyebrow'}, `${summary.model} run`), element('h1', {}, summary.data), badge),
+      element('div', {}, element('p', {class: 'eyebrow'}, `${summary.model} run`),
+          element('h1', {class: name.length > 24 ? 'long' : 'short', title: summary.data}, name), badge),
       themeButton());
 }
 
