@@ -23,7 +23,9 @@ namespace fs = std::filesystem;
 
 // The page after its scripts have run. Own profile, no network, and an end after a minute.
 std::string dump_page(const fs::path& run, int width) {
-  fs::path profile = run / "browser", dom = run / "dom.html", log = run / "browser.log";
+  fs::path work = fs::temp_directory_path() / ("spex_browser_" + std::to_string(::getpid()));
+  fs::create_directories(work);
+  fs::path profile = work / "profile", dom = work / "dom.html", log = work / "log";
   std::string command = fmt::format(
       "timeout 60 chromium --headless --no-sandbox --disable-gpu --no-first-run "
       "--disable-background-networking --disable-component-update --disable-sync "
@@ -35,7 +37,7 @@ std::string dump_page(const fs::path& run, int width) {
   int status = std::system(command.c_str());
   EXPECT_EQ(status, 0) << command << "\n" << read_text(log);
   std::string text = read_text(dom);
-  for (const fs::path& left : {profile, dom, log}) fs::remove_all(left);
+  fs::remove_all(work);
   return text;
 }
 
