@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "example_record.h"
-#include "run_files.h"
+#include "example_run.h"
 
 namespace spex {
 namespace {
@@ -156,7 +156,7 @@ std::string check_page(const fs::path& run, int width = 1100) {
 }
 
 std::string check_record(const RunRecord& record, int width = 1100) {
-  RunFiles files(record);
+  example::Run files(record);
   write_report(files.path);
   return check_page(files.path, width);
 }
