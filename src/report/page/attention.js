@@ -60,13 +60,20 @@ function attentionSection({details}) {
       note(`Mean entropy in nats: ${entropies}.`));
 }
 
-function keptSection({summary, details}) {
+const SAMPLING = {
+  '"weighted"': 'edges drawn in proportion to the estimator’s scores',
+  '"uniform"': 'edges drawn at random, all alike',
+  '"top"': 'the edges with the largest scores',
+};
+
+function keptSection({summary, details, config}) {
   const layers = details.attention.filter((layer) => layer.edges_kept > 0);
   if (layers.length === 0 || summary.attention_edges === 0) return null;
   const before = summary.attention_edges;
+  const sample = SAMPLING[config.find(([key]) => key === 'final.sampling')?.[1]] ?? 'a sample of the edges';
   const rows = layers.map((layer, i) => [layerName(i), count(before), count(layer.edges_kept),
                                          share(layer.edges_kept / before), barCell(layer.edges_kept, before)]);
   return section('How much was kept',
-      'The final network sees, in each layer, only edges drawn in proportion to the estimator’s scores: this is where memory and time are saved.',
+      `The final network sees, in each layer, only ${sample}: this is where memory and time are saved.`,
       table(['', 'edges before', 'edges kept', 'share', ''], rows, {numeric: [1, 2, 3], className: 'wide'}));
 }

@@ -46,10 +46,12 @@ function metricFigure(phase, all, metric, bestEpochs) {
                   {format: (y) => percent(y)}));
 }
 
+// Two phases often share one schedule: the first is dashed, so that the other shows through.
 function rateFigure(phases) {
   const hues = ['blue', 'orange', 'green'];
   return chartFigure('learning-rate', 'Learning rate', 'The size of the optimiser’s steps: a warm-up, then a slow descent to zero.',
-      () => lines([...phases].map(([phase, curves], i) => ({label: phaseTitle(phase), x: curves[0].epoch, y: curves[0].learning_rate, color: color(hues[i % 3])})),
+      () => lines([...phases].map(([phase, curves], i) => ({label: phaseTitle(phase), x: curves[0].epoch, y: curves[0].learning_rate, color: color(hues[i % 3]),
+                                                         dash: i === 0 && phases.size > 1 ? [6, 5] : []})),
                   {x: epochAxis(), y: axis('learning rate', {beginAtZero: true, format: (x) => +x.toPrecision(2)})},
                   {showLegend: phases.size > 1, format: (y) => y.toPrecision(3)}));
 }
