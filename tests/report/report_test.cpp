@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "example_record.h"
-#include "run_files.h"
+#include "example_run.h"
 
 namespace spex {
 namespace {
@@ -76,14 +76,14 @@ TEST(Report, AnEmptyRecordStillRenders) {
 }
 
 TEST(WriteReport, LeavesThePageInTheRunDirectory) {
-  RunFiles run(example::record());
+  example::Run run(example::record());
   write_report(run.path);
   EXPECT_EQ(read_text(run.path / "report.html"), render_report(load_record(run.path)));
   EXPECT_FALSE(std::filesystem::exists(run.path / "report.html.partial"));
 }
 
 TEST(WriteReport, RefusesADirectoryThatIsNoRun) {
-  RunFiles run(example::record());
+  example::Run run(example::record());
   std::filesystem::remove(run.path / "summary.json");
   EXPECT_THROW(write_report(run.path), Error);
   EXPECT_FALSE(std::filesystem::exists(run.path / "report.html"));
@@ -92,7 +92,7 @@ TEST(WriteReport, RefusesADirectoryThatIsNoRun) {
 // Not a test: `test_report --gtest_also_run_disabled_tests --gtest_filter=*Example*` leaves a run
 // to look at in the build directory, for scripts/screenshot-report.
 TEST(WriteReport, DISABLED_ExampleToLookAt) {
-  RunFiles run(example::record());
+  example::Run run(example::record());
   write_report(run.path);
   std::filesystem::copy(
       run.path, SPEX_BINARY_DIR "/example_run",

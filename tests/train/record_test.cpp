@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "example_record.h"
-#include "run_files.h"
+#include "example_run.h"
 
 namespace spex {
 namespace {
@@ -153,7 +153,7 @@ TEST(MetricsCsv, ABadLineIsNamedByItsNumber) {
 }
 
 TEST(RunDirectory, LoadsAsItWasWritten) {
-  RunRecord written = example::record(), read = load_record(RunFiles(written).path);
+  RunRecord written = example::record(), read = load_record(example::Run(written).path);
   EXPECT_EQ(to_json(read.summary), to_json(written.summary));
   EXPECT_EQ(to_json(read.details), to_json(written.details));
   EXPECT_EQ(to_csv(read.epochs), to_csv(written.epochs));
@@ -163,7 +163,7 @@ TEST(RunDirectory, LoadsAsItWasWritten) {
 }
 
 TEST(RunDirectory, AMissingOrBrokenFileIsNamed) {
-  RunFiles files(example::record());
+  example::Run files(example::record());
   const fs::path& run = files.path;
   for (const char* name : {"summary.json", "details.json", "metrics.csv", "config.toml"}) {
     std::string whole = read_text(run / name);

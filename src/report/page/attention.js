@@ -4,8 +4,10 @@ const EDGE_TYPES = ['graph', 'expander', 'self-loop', 'virtual'];
 const EDGE_HUES = ['blue', 'orange', 'green', 'grey'];
 
 const layerName = (layer) => `layer ${layer + 1}`;
+// In a deep network the legend names the two ends; the colours between run from one to the other.
+const named = (i, layers) => layers <= 6 || i === 0 || i === layers - 1;
 const perLayer = (layers, x, y, extra = {}) => layers.map((layer, i) => (
-    {label: layerName(i), x, y: y(layer), color: layerColor(i, layers.length), ...extra}));
+    {label: layerName(i), x, y: y(layer), color: layerColor(i, layers.length), inLegend: named(i, layers.length), ...extra}));
 
 function entropyFigure(layers) {
   const bins = layers[0].entropy_histogram.length;
@@ -35,7 +37,7 @@ function shareFigure(layers) {
           plugins: {legend: {align: 'start', onClick: () => {}, labels: {boxWidth: 10, boxHeight: 10, padding: 12}},
                     tooltip: {callbacks: {label: (item) => `${item.dataset.label}: ${percent(item.parsed.x, 1)}`}}},
           scales: {x: percentAxis('share of attention', {stacked: true, min: 0, max: 1}),
-                   y: {stacked: true, grid: {display: false, drawBorder: false}}},
+                   y: {stacked: true, grid: {display: false, drawBorder: false}, ticks: {autoSkip: false, font: {size: layers.length > 8 ? 9 : 12}}}},
         },
       }));
 }
@@ -58,13 +60,20 @@ function attentionSection({details}) {
       note(`Mean entropy in nats: ${entropies}.`));
 }
 
-function keptSection({summary, details}) {
+const SAMPLING = {
+  '"weighted"': 'edges drawn in proportion to the estimator’s scores',
+  '"uniform"': 'edges drawn at random, all alike',
+  '"top"': 'the edges with the largest scores',
+};
+
+function keptSection({summary, details, config}) {
   const layers = details.attention.filter((layer) => layer.edges_kept > 0);
   if (layers.length === 0 || summary.attention_edges === 0) return null;
   const before = summary.attention_edges;
+  const sample = SAMPLING[config.find(([key]) => key === 'final.sampling')?.[1]] ?? 'a sample of the edges';
   const rows = layers.map((layer, i) => [layerName(i), count(before), count(layer.edges_kept),
-                                         percent(layer.edges_kept / before, 1), barCell(layer.edges_kept, before)]);
+                                         share(layer.edges_kept / before), barCell(layer.edges_kept, before)]);
   return section('How much was kept',
-      'The final network sees, in each layer, only edges drawn in proportion to the estimator’s scores: this is where memory and time are saved.',
+      `The final network sees, in each layer, only ${sample}: this is where memory and time are saved.`,
       table(['', 'edges before', 'edges kept', 'share', ''], rows, {numeric: [1, 2, 3], className: 'wide'}));
 }

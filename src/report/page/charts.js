@@ -36,7 +36,7 @@ function axis(title, {format = (x) => x, grid = true, ...rest} = {}) {
 const percentAxis = (title, rest = {}) => axis(title, {format: (x) => `${+(100 * x).toFixed(1)} %`, ...rest});
 const epochAxis = () => axis('epoch', {type: 'linear', grid: false});
 
-// A legend of lines, not of single dots; entries that repeat a name (one per seed) appear once.
+// A legend of lines; entries that repeat a name (one per seed) appear once.
 function legend(labels) {
   const seen = new Set();
   const first = (item) => !seen.has(item.text) && seen.add(item.text);
@@ -45,19 +45,22 @@ function legend(labels) {
     labels: {usePointStyle: true, pointStyle: 'line', boxWidth: 22, padding: 12,
              generateLabels: (chart) => {
                seen.clear();
-               const isLine = (item) => chart.data.datasets[item.datasetIndex].data.length > 1;
-               return Chart.defaults.plugins.legend.labels.generateLabels(chart).filter(isLine).filter(first);
+               const wanted = (item) => chart.data.datasets[item.datasetIndex].inLegend;
+               return Chart.defaults.plugins.legend.labels.generateLabels(chart).filter(wanted).filter(first);
              }},
   };
 }
 
-// series: {label, x, y, color, note}; `format` writes a value in the tooltip.
+// A lone value makes no line, so it is drawn as a dot.
+const dotRadius = (values) => values.filter(isNumber).length === 1 ? 3 : 0;
+
+// series: {label, x, y, color} and, where they differ from the usual, {note, width, points, dash, stepped, inLegend}; `format` writes a value in the tooltip.
 function lines(series, scales, {showLegend = true, format = (y) => y} = {}) {
   return {
     type: 'line',
     data: {datasets: series.map((s) => ({
-      label: s.label, data: s.x.map((x, i) => ({x, y: s.y[i]})), note: s.note, borderColor: s.color,
-      backgroundColor: s.color, borderWidth: s.width ?? 1.6, pointRadius: s.points ?? 0, pointHitRadius: 6,
+      label: s.label, data: s.x.map((x, i) => ({x, y: s.y[i]})), note: s.note, inLegend: s.inLegend ?? true, borderColor: s.color,
+      backgroundColor: s.color, borderWidth: s.width ?? 1.6, pointRadius: s.points ?? dotRadius(s.y), pointHitRadius: 6,
       borderDash: s.dash ?? [], spanGaps: true, stepped: s.stepped ?? false,
     }))},
     options: {

@@ -36,7 +36,7 @@ function phasesTable({summary}) {
 function costSection(run) {
   const {summary, details} = run;
   const steps = details.steps.length > 0 ? [stepsTable(details.steps), barKey()] : [];
-  return section('Time and memory', 'Where the run spent them. Peak memory of a step is counted by the program’s own allocator; the whole process (RSS) is larger by code and libraries.',
+  return section('Time and memory', 'Where the run spent them. Memory is counted by the program’s own allocator; the whole process (RSS) is larger by code and libraries.',
       steps, element('h3', {style: 'margin-top:1.6rem'}, 'The phases'), phasesTable(run),
       note('On ', figureOf('threads', count(summary.threads)), summary.threads === 1 ? ' thread.' : ' threads.'));
 }

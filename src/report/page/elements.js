@@ -28,10 +28,10 @@ function table(heads, rows, {numeric = [], className = ''} = {}) {
 
 // What was, as a bar, and what was forecast, as a tick, both as shares of `largest`.
 function bar(value, largest, forecast = 0) {
-  const share = (x) => `${largest > 0 ? Math.min(100, 100 * x / largest) : 0}%`;
+  const width = (x) => `${largest > 0 ? Math.min(100, 100 * x / largest) : 0}%`;
   const node = element('div', {class: 'bar'});
-  if (value > 0) node.append(element('i', {style: `width:${share(value)}`}));
-  if (forecast > 0) node.append(element('b', {style: `left:${share(forecast)}`}));
+  if (value > 0) node.append(element('i', {style: `width:${width(value)}`}));
+  if (forecast > 0) node.append(element('b', {style: `left:${width(forecast)}`}));
   return node;
 }
 

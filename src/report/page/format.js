@@ -8,7 +8,11 @@ const isNumber = (x) => typeof x === 'number' && Number.isFinite(x);
 const metricName = (metric) => METRIC_NAMES[metric] ?? metric;
 const count = (n) => n.toLocaleString('en-US');
 const fixed = (x, digits) => isNumber(x) ? x.toFixed(digits) : NONE;
+const hundredfold = (fraction) => isNumber(fraction) ? fixed(100 * fraction, 2) : NONE;
 const percent = (fraction, digits = 2) => isNumber(fraction) ? `${fixed(100 * fraction, digits)} %` : NONE;
+
+// One digit, two where one would show little more than zero.
+const share = (fraction) => percent(fraction, fraction < 0.01 ? 2 : 1);
 
 // Three significant digits, never in scientific notation.
 function significant(x) {

@@ -2,8 +2,10 @@
 
 function pageHeader({summary}) {
   const badge = summary.synthetic ? element('span', {class: 'badge'}, 'synthetic data') : null;
+  const name = summary.data.split('/').filter((part) => part !== '').pop() ?? summary.data;
   return element('header', {},
-      element('div', {}, element('p', {class: 'eyebrow'}, `${summary.model} run`), element('h1', {}, summary.data), badge),
+      element('div', {}, element('p', {class: 'eyebrow'}, `${summary.model} run`),
+          element('h1', {class: name.length > 24 ? 'long' : 'short', title: summary.data}, name), badge),
       themeButton());
 }
 
@@ -20,4 +22,5 @@ function build(run) {
 }
 
 build(JSON.parse(document.getElementById('run').textContent));
-if (location.hash === '#selfcheck') window.addEventListener('load', () => requestAnimationFrame(selfCheck));
+// A timer and not an animation frame: a headless browser under load may never paint one.
+if (location.hash === '#selfcheck') window.addEventListener('load', () => setTimeout(selfCheck, 200));

@@ -2,7 +2,8 @@
 
 // The seeds' test values as dots on a line, the mean as a stroke.
 function seedStrip(summary) {
-  const tests = summary.final.seeds.map((s) => s.test);
+  const tests = summary.final.seeds.map((s) => s.test).filter(isNumber);
+  if (tests.length < 2 || !isNumber(summary.test_mean)) return null;
   const [low, high] = [Math.min(...tests), Math.max(...tests)];
   const margin = (high - low) * 0.08 || 0.005;
   const place = (value) => 4 + 92 * (value - low + margin) / (high - low + 2 * margin);
@@ -35,7 +36,7 @@ function facts(summary) {
     ['nodes', 'nodes', count(summary.nodes)],
     ['directed edges', 'edges', count(summary.edges)],
     ['attention edges', 'attention_edges', count(summary.attention_edges)],
-    ['of these kept', 'edges_kept_percent', `${fixed(summary.edges_kept_percent, 1)} %`],
+    ['of these kept', 'edges_kept_percent', isNumber(summary.edges_kept_percent) ? share(summary.edges_kept_percent / 100) : NONE],
     ['whole run', 'seconds', duration(summary.seconds)],
     ['peak memory (RSS)', 'peak_rss_bytes', bytes(summary.peak_rss_bytes)],
   ];
@@ -45,16 +46,16 @@ function facts(summary) {
 
 function resultSection({summary}) {
   const seeds = summary.final.seeds.length;
-  const spread = seeds > 1 ? element('span', {class: 'spread'}, ' ± ', figureOf('test_std', fixed(100 * summary.test_std, 2)), ' %')
+  const spread = seeds > 1 ? element('span', {class: 'spread'}, ' ± ', figureOf('test_std', hundredfold(summary.test_std)), ' %')
                            : element('span', {class: 'spread'}, ' %');
   const meaning = seeds > 1 ? `mean ± standard deviation over ${seeds} seeds` : 'one seed; train several (--seeds 5) to see the spread';
   return element('section', {},
       element('div', {class: 'result'},
           element('div', {},
-              element('p', {class: 'headline'}, figureOf('test_mean', fixed(100 * summary.test_mean, 2)), spread),
+              element('p', {class: 'headline'}, figureOf('test_mean', hundredfold(summary.test_mean)), spread),
               element('p', {}, `${metricName(summary.metric)} on the test nodes, ${meaning}.`),
               note('Each seed trains the final network anew from other random weights. The test value is read at the epoch that was best on validation, so the test nodes chose nothing.')),
-          element('div', {}, seedTable(summary), seeds > 1 ? seedStrip(summary) : null)),
+          element('div', {}, seedTable(summary), seedStrip(summary))),
       facts(summary));
 }
 
@@ -98,15 +99,15 @@ function confusionTable({class_names: names, confusion}) {
   const rows = confusion.map((row, t) => {
     const total = row.reduce((a, b) => a + b, 0);
     const cells = row.map((n, p) => {
-      const share = total > 0 ? n / total : 0;
+      const part = total > 0 ? n / total : 0;
       const hue = t === p ? 'blue' : 'orange';
-      const style = `background:color-mix(in srgb, var(--${hue}) ${(share * 85).toFixed(1)}%, var(--wash));` + (share > 0.55 ? 'color:var(--paper)' : '');
-      return element('td', {style, title: `${name(t)} taken for ${name(p)}: ${count(n)} (${percent(share, 1)})`}, dense ? '' : count(n));
+      const style = `background:color-mix(in srgb, var(--${hue}) ${(part * 85).toFixed(1)}%, var(--wash));` + (part > 0.55 ? 'color:var(--paper)' : '');
+      return element('td', {style, title: `${name(t)} taken for ${name(p)}: ${count(n)} (${percent(part, 1)})`}, dense ? '' : count(n));
     });
     const found = dense ? null : element('th', {class: 'number'}, total > 0 ? percent(row[t] / total, 1) : NONE);
     return element('tr', {}, element('th', {title: name(t)}, name(t)), cells, found);
   });
-  return element('figure', {class: 'tall'},
+  return element('figure', {class: confusion.length > 6 ? 'tall full' : 'tall'},
       element('figcaption', {}, element('h3', {}, 'Confusion matrix'),
           element('p', {}, 'Rows are the true class, columns the predicted one; shade is the share of the row, blue where right, orange where wrong.')),
       element('div', {class: 'scroll'}, element('table', {class: dense ? 'confusion dense' : 'confusion'}, heads, element('tbody', {}, rows))));

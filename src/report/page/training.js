@@ -11,7 +11,12 @@ function aboutPhases(phases, summary) {
 
 const ofSeed = (curve) => `, seed ${curve.seed}`;
 
-function lossFigure(phase, curves) {
+// The curves that hold at least one number under `key`: an epoch need not evaluate.
+const withNumbers = (curves, key) => curves.filter((c) => c[key].some(isNumber));
+
+function lossFigure(phase, all) {
+  const curves = withNumbers(all, 'train_loss');
+  if (curves.length === 0) return null;
   return chartFigure(`loss-${phase}`, `${phaseTitle(phase)}: training loss`,
       'What the optimiser lowers, averaged over an epoch; it should fall and then flatten.',
       () => lines(curves.map((c) => ({label: 'loss', note: ofSeed(c), x: c.epoch, y: c.train_loss, color: color('blue')})),
@@ -26,11 +31,13 @@ function metricSeries(curves, bestEpochs) {
     const at = c.epoch.indexOf(bestEpochs.get(c.seed));
     return at >= 0 && isNumber(c.validation[at]) ? [{x: c.epoch[at], y: c.validation[at], note: ofSeed(c)}] : [];
   });
-  const dots = best.map((b) => ({label: 'chosen epoch', note: b.note, x: [b.x], y: [b.y], color: color('ink'), points: 3.5}));
+  const dots = best.map((b) => ({label: 'chosen epoch', note: b.note, x: [b.x], y: [b.y], color: color('ink'), points: 3.5, inLegend: false}));
   return [...series, ...dots];
 }
 
-function metricFigure(phase, curves, metric, bestEpochs) {
+function metricFigure(phase, all, metric, bestEpochs) {
+  const curves = withNumbers(all, 'validation');
+  if (curves.length === 0) return null;
   const sentence = bestEpochs.size > 0
       ? 'A dot marks the epoch that was best on validation: its network is kept, and test nodes chose nothing.'
       : 'Training far above validation would mean learning by heart.';
@@ -39,10 +46,12 @@ function metricFigure(phase, curves, metric, bestEpochs) {
                   {format: (y) => percent(y)}));
 }
 
+// Two phases often share one schedule: the first is dashed, so that the other shows through.
 function rateFigure(phases) {
   const hues = ['blue', 'orange', 'green'];
   return chartFigure('learning-rate', 'Learning rate', 'The size of the optimiser’s steps: a warm-up, then a slow descent to zero.',
-      () => lines([...phases].map(([phase, curves], i) => ({label: phaseTitle(phase), x: curves[0].epoch, y: curves[0].learning_rate, color: color(hues[i % 3])})),
+      () => lines([...phases].map(([phase, curves], i) => ({label: phaseTitle(phase), x: curves[0].epoch, y: curves[0].learning_rate, color: color(hues[i % 3]),
+                                                         dash: i === 0 && phases.size > 1 ? [6, 5] : []})),
                   {x: epochAxis(), y: axis('learning rate', {beginAtZero: true, format: (x) => +x.toPrecision(2)})},
                   {showLegend: phases.size > 1, format: (y) => y.toPrecision(3)}));
 }

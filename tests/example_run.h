@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <string>
 
-namespace spex {
+namespace spex::example {
 
-class RunFiles {
+class Run {
  public:
-  explicit RunFiles(const RunRecord& record)
+  explicit Run(const RunRecord& record)
       : path(std::filesystem::temp_directory_path() /
              ("spex_run_" + std::to_string(::getpid()) + "_" + std::to_string(count_++))) {
     std::filesystem::create_directories(path);
@@ -23,9 +23,9 @@ class RunFiles {
     config.data = record.summary.data;
     write_text(path / "config.toml", to_toml(config));
   }
-  RunFiles(const RunFiles&) = delete;
-  RunFiles& operator=(const RunFiles&) = delete;
-  ~RunFiles() {
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
   }
@@ -36,4 +36,4 @@ class RunFiles {
   static inline int count_ = 0;
 };
 
-}  // namespace spex
+}  // namespace spex::example
