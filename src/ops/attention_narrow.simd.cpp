@@ -7,6 +7,7 @@
 #include "ops/attention_narrow.h"
 
 #include "ops/attention_lanes.h"
+#include "ops/attention_pairs.h"
 
 #ifdef __AVX512F__
 
@@ -38,24 +39,11 @@ inline __m512 twice(const float* from) {
   return join(from, from);
 }
 
-inline __m512 add_pairs(__m512 a, __m512 b) {
-  return _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
-}
-
-inline __m512 add_quads(__m512 a, __m512 b) {
-  __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
-  return _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(x, y)),
-                       _mm512_castpd_ps(_mm512_unpackhi_pd(x, y)));
-}
-
 // Sixteen dot products of eight-vectors: r[p] = [edge p | edge p + 8], each times a.
 inline __m512 dot_products(const __m512* r, __m512 a) {
   __m512 m[8];
   for (int p = 0; p < 8; ++p) m[p] = _mm512_mul_ps(r[p], a);
-  __m512 low = add_quads(add_pairs(m[0], m[1]), add_pairs(m[2], m[3]));
-  __m512 high = add_quads(add_pairs(m[4], m[5]), add_pairs(m[6], m[7]));
-  return _mm512_add_ps(_mm512_shuffle_f32x4(low, high, 0x88),
-                       _mm512_shuffle_f32x4(low, high, 0xDD));
+  return half_sums(m);
 }
 
 struct NarrowTile {

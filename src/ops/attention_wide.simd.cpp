@@ -3,11 +3,19 @@
 // and the weighted sums keep their accumulator in a register. Scores of a tile lie as [edge][head].
 #include "ops/attention_lanes.h"
 #include "ops/attention_narrow.h"
+#include "ops/attention_pairs.h"
 
 namespace spex::SPEX_ISA {
 namespace {
 
 constexpr size_t kScores = kTile * kMaxAttentionHeads;
+
+// The number of heads: a constant for the common ones, so that loops over heads are unrolled.
+template <size_t H>
+inline size_t head_count(const AttentionView& v) {
+  return H > 0 ? H : v.heads;
+}
+
 constexpr EdgeOffset kAhead = 12;  // edges between asking for a row and using it
 
 struct Tile {
@@ -44,14 +52,18 @@ inline void fill_tile(Tile& tile, const AttentionView& v, const EdgeOffset* boun
 }
 
 // to[e][h] = a_e,h . row_e,h
-template <class V>
+template <class V, size_t H>
 inline void dots(float* to, const float* const* a, const float* const* rows, const AttentionView& v,
                  size_t count) {
+#ifdef __AVX512F__
+  if (v.width == 8 && head_count<H>(v) % 2 == 0)
+    return dots_of_pairs(to, a, rows, head_count<H>(v), count);
+#endif
   const float* left[kScores + 4];
   const float* right[kScores + 4];
   size_t pairs = 0;
   for (size_t e = 0; e < count; ++e)
-    for (size_t h = 0; h < v.heads; ++h, ++pairs) {
+    for (size_t h = 0; h < head_count<H>(v); ++h, ++pairs) {
       left[pairs] = a[e] + h * v.width;
       right[pairs] = rows[e] + h * v.width;
     }
@@ -71,8 +83,9 @@ inline void dots(float* to, const float* const* a, const float* const* rows, con
 
 // Dot products become weights. Where `uncut` is given it gets 1 where the clamp did nothing, else
 // 0.
+template <size_t H>
 inline void weights(float* s, float* uncut, const AttentionView& v, const Tile& tile) {
-  size_t heads = v.heads;
+  size_t heads = head_count<H>(v);
   for (size_t e = 0; e < tile.count; ++e)
     for (size_t h = 0; h < heads; ++h) {
       s[e * heads + h] += v.bias[tile.type[e] * heads + h];
@@ -88,21 +101,26 @@ inline void weights(float* s, float* uncut, const AttentionView& v, const Tile& 
 }
 
 // to_h += sum over edges [begin, end) of w[e][h] row_e,h
-template <class V>
+template <class V, size_t H>
 inline void weighted_sum(float* to, const float* w, const float* const* rows,
                          const AttentionView& v, size_t begin, size_t end) {
-  for (size_t h = 0; h < v.heads; ++h)
+#ifdef __AVX512F__
+  if (v.width == 8 && head_count<H>(v) % 2 == 0)
+    return weighted_sum_of_pairs(to, w, rows, head_count<H>(v), begin, end);
+#endif
+  for (size_t h = 0; h < head_count<H>(v); ++h)
     for (size_t c = h * v.width; c < (h + 1) * v.width; c += lanes<V>) {
       V part = V{};  // summed apart from the total: long rows lose fewer digits
-      for (size_t e = begin; e < end; ++e) part += load<V>(rows[e] + c) * w[e * v.heads + h];
+      for (size_t e = begin; e < end; ++e)
+        part += load<V>(rows[e] + c) * w[e * head_count<H>(v) + h];
       store(to + c, load<V>(to + c) + part);
     }
 }
 
 // The row's own vector times every type's modulation.
-template <class V>
+template <class V, size_t H>
 inline void modulate(float* to, const float* row, const AttentionView& v) {
-  size_t width = v.heads * v.width;
+  size_t width = head_count<H>(v) * v.width;
   for (size_t t = 0; t < v.pattern.types; ++t)
     multiply<V>(to + t * width, row, v.mod + t * width, width);
 }
@@ -113,72 +131,76 @@ inline void by_type(const float** to, const float* table, const Tile& tile, size
 }
 
 // Calls body(tile, weights [e][h]) for every tile of a row.
-template <class V, class Body>
+template <class V, size_t H, class Body>
 inline void for_weights(const AttentionView& v, const float* q, size_t row, Body&& body) {
   alignas(64) float a[kMaxEdgeTypes * kMaxAttentionWidth];
   alignas(64) float w[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
-  modulate<V>(a, q, v);
+  modulate<V, H>(a, q, v);
   Tile tile;
   const float* left[kTile];
   for (EdgeOffset e = bounds[0]; e < bounds[v.pattern.types]; e += kTile) {
     fill_tile(tile, v, bounds, e);
-    by_type(left, a, tile, v.heads * v.width);
-    dots<V>(w, left, tile.x, v, tile.count);
-    weights(w, nullptr, v, tile);
+    by_type(left, a, tile, head_count<H>(v) * v.width);
+    dots<V, H>(w, left, tile.x, v, tile.count);
+    weights<H>(w, nullptr, v, tile);
     body(tile, w);
   }
 }
 
-template <class V>
+template <class V, size_t H>
 void forward_row(const AttentionForward& c, size_t row) {
   const AttentionView& v = c.view;
-  size_t width = v.heads * v.width;
+  size_t width = head_count<H>(v) * v.width;
   float totals[kMaxAttentionHeads] = {};
   float* out = c.out + row * width;
   clear<V>(out, width);
-  for_weights<V>(v, c.q + row * width, row, [&](const Tile& tile, const float* w) {
-    for (size_t h = 0; h < v.heads; ++h) {
+  for_weights<V, H>(v, c.q + row * width, row, [&](const Tile& tile, const float* w) {
+    for (size_t h = 0; h < head_count<H>(v); ++h) {
       float part = 0.0F;
-      for (size_t e = 0; e < tile.count; ++e) part += w[e * v.heads + h];
+      for (size_t e = 0; e < tile.count; ++e) part += w[e * head_count<H>(v) + h];
       totals[h] += part;
     }
-    weighted_sum<V>(out, w, tile.y, v, 0, tile.count);
+    weighted_sum<V, H>(out, w, tile.y, v, 0, tile.count);
   });
-  for (size_t h = 0; h < v.heads; ++h) {
+  for (size_t h = 0; h < head_count<H>(v); ++h) {
     float inverse = 1.0F / (totals[h] + kSoftmaxEpsilon);
-    c.inverse_sum[row * v.heads + h] = inverse;
+    c.inverse_sum[row * head_count<H>(v) + h] = inverse;
     for (size_t d = h * v.width; d < (h + 1) * v.width; d += lanes<V>)
       store(out + d, load<V>(out + d) * inverse);
   }
 }
 
-template <class V>
+template <class V, size_t H>
 void scores_row(const AttentionScores& c, size_t row) {
   const AttentionView& v = c.view;
   float totals[kMaxAttentionHeads] = {};
   EdgeOffset begin = ~EdgeOffset{0}, end = 0;
-  for_weights<V>(v, c.q + row * v.heads * v.width, row, [&](const Tile& tile, const float* w) {
-    begin = tile.first < begin ? tile.first : begin;
-    end = tile.first + tile.count;
-    for (size_t h = 0; h < v.heads; ++h) {
-      float part = 0.0F;
-      for (size_t e = 0; e < tile.count; ++e) {
-        part += w[e * v.heads + h];
-        c.scores[(tile.first - c.first_edge + e) * v.heads + h] = w[e * v.heads + h];
-      }
-      totals[h] += part;
-    }
-  });
+  for_weights<V, H>(v, c.q + row * head_count<H>(v) * v.width, row,
+                    [&](const Tile& tile, const float* w) {
+                      begin = tile.first < begin ? tile.first : begin;
+                      end = tile.first + tile.count;
+                      for (size_t h = 0; h < head_count<H>(v); ++h) {
+                        float part = 0.0F;
+                        for (size_t e = 0; e < tile.count; ++e) {
+                          part += w[e * head_count<H>(v) + h];
+                          c.scores[(tile.first - c.first_edge + e) * head_count<H>(v) + h] =
+                              w[e * head_count<H>(v) + h];
+                        }
+                        totals[h] += part;
+                      }
+                    });
   for (EdgeOffset e = begin; e < end; ++e)
-    for (size_t h = 0; h < v.heads; ++h) c.scores[(e - c.first_edge) * v.heads + h] /= totals[h];
+    for (size_t h = 0; h < head_count<H>(v); ++h)
+      c.scores[(e - c.first_edge) * head_count<H>(v) + h] /= totals[h];
 }
 
 // s: weights in, ds out. u holds g . v.
+template <size_t H>
 inline void score_gradients(float* s, const float* u, const float* uncut,
                             const AttentionBackward& c, size_t row, const Tile& tile) {
-  size_t heads = c.view.heads;
+  size_t heads = head_count<H>(c.view);
   for (size_t e = 0; e < tile.count; ++e) {
     size_t query = c.key_side ? c.view.pattern.neighbours[tile.first + e] : row;
     for (size_t h = 0; h < heads; ++h)
@@ -186,8 +208,9 @@ inline void score_gradients(float* s, const float* u, const float* uncut,
   }
 }
 
+template <size_t H>
 inline void add_bias_gradients(const AttentionBackward& c, const float* ds, const Tile& tile) {
-  size_t heads = c.view.heads;
+  size_t heads = head_count<H>(c.view);
   for (size_t e = 0; e < tile.count; ++e)
     for (size_t h = 0; h < heads; ++h) {
       c.dbias[tile.type[e] * heads + h] += ds[e * heads + h];
@@ -195,10 +218,10 @@ inline void add_bias_gradients(const AttentionBackward& c, const float* ds, cons
     }
 }
 
-template <class V>
+template <class V, size_t H>
 void backward_row(const AttentionBackward& c, size_t row) {
   const AttentionView& v = c.view;
-  size_t width = v.heads * v.width;
+  size_t width = head_count<H>(v) * v.width;
   size_t types = v.pattern.types;
   alignas(64) float a[kMaxEdgeTypes * kMaxAttentionWidth];
   alignas(64) float da[kMaxEdgeTypes * kMaxAttentionWidth];
@@ -208,7 +231,7 @@ void backward_row(const AttentionBackward& c, size_t row) {
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
   const float* row_x = c.row_x + row * width;
-  modulate<V>(a, row_x, v);
+  modulate<V, H>(a, row_x, v);
   clear<V>(da, types * width);
   if (c.key_side) clear<V>(c.dy + row * width, width);
   Tile tile;
@@ -218,16 +241,16 @@ void backward_row(const AttentionBackward& c, size_t row) {
   for (EdgeOffset first = bounds[0]; first < bounds[types]; first += kTile) {
     fill_tile(tile, v, bounds, first);
     by_type(left, a, tile, width);
-    dots<V>(s, left, tile.x, v, tile.count);
-    dots<V>(u, row_y, tile.y, v, tile.count);
-    weights(s, uncut, v, tile);
-    if (c.key_side) weighted_sum<V>(c.dy + row * width, s, tile.y, v, 0, tile.count);
-    score_gradients(s, u, uncut, c, row, tile);
+    dots<V, H>(s, left, tile.x, v, tile.count);
+    dots<V, H>(u, row_y, tile.y, v, tile.count);
+    weights<H>(s, uncut, v, tile);
+    if (c.key_side) weighted_sum<V, H>(c.dy + row * width, s, tile.y, v, 0, tile.count);
+    score_gradients<H>(s, u, uncut, c, row, tile);
     for (size_t begin = 0, end; begin < tile.count; begin = end) {  // runs of one type
       for (end = begin + 1; end < tile.count && tile.type[end] == tile.type[begin];) ++end;
-      weighted_sum<V>(da + tile.type[begin] * width, s, tile.x, v, begin, end);
+      weighted_sum<V, H>(da + tile.type[begin] * width, s, tile.x, v, begin, end);
     }
-    if (!c.key_side) add_bias_gradients(c, s, tile);
+    if (!c.key_side) add_bias_gradients<H>(c, s, tile);
   }
   clear<V>(c.dx + row * width, width);
   for (size_t t = 0; t < types; ++t) {
@@ -237,43 +260,51 @@ void backward_row(const AttentionBackward& c, size_t row) {
   }
 }
 
-template <class V>
+template <class V, size_t H>
 void forward_rows(const AttentionForward& c, size_t begin, size_t end) {
-  for (size_t row = begin; row < end; ++row) forward_row<V>(c, row);
+  for (size_t row = begin; row < end; ++row) forward_row<V, H>(c, row);
 }
-template <class V>
+template <class V, size_t H>
 void scores_rows(const AttentionScores& c, size_t begin, size_t end) {
-  for (size_t row = begin; row < end; ++row) scores_row<V>(c, row);
+  for (size_t row = begin; row < end; ++row) scores_row<V, H>(c, row);
 }
-template <class V>
+template <class V, size_t H>
 void backward_rows(const AttentionBackward& c, size_t begin, size_t end) {
-  for (size_t row = begin; row < end; ++row) backward_row<V>(c, row);
+  for (size_t row = begin; row < end; ++row) backward_row<V, H>(c, row);
 }
 
 }  // namespace
+
+// Calls rows<V, H> for the vector and the number of heads that fit.
+#define SPEX_WIDE(rows)                                                    \
+  do {                                                                     \
+    size_t width = c.view.width, heads = c.view.heads;                     \
+    if (width % 16 == 0 && heads == 1) return rows<F16, 1>(c, begin, end); \
+    if (width % 16 == 0 && heads == 2) return rows<F16, 2>(c, begin, end); \
+    if (width % 16 == 0) return rows<F16, 0>(c, begin, end);               \
+    if (width % 8 == 0 && heads == 4) return rows<F8, 4>(c, begin, end);   \
+    if (width % 8 == 0) return rows<F8, 0>(c, begin, end);                 \
+    rows<F4, 0>(c, begin, end);                                            \
+  } while (false)
 
 void attention_forward(const AttentionForward& c, size_t begin, size_t end) {
 #ifdef __AVX512F__
   if (c.view.packed) return narrow_forward(c, begin, end);
 #endif
-  if (c.view.width % 16 == 0) return forward_rows<F16>(c, begin, end);
-  if (c.view.width % 8 == 0) return forward_rows<F8>(c, begin, end);
-  forward_rows<F4>(c, begin, end);
+  SPEX_WIDE(forward_rows);
 }
 
 void attention_scores(const AttentionScores& c, size_t begin, size_t end) {
-  if (c.view.width % 16 == 0) return scores_rows<F16>(c, begin, end);
-  if (c.view.width % 8 == 0) return scores_rows<F8>(c, begin, end);
-  scores_rows<F4>(c, begin, end);
+  SPEX_WIDE(scores_rows);
 }
 
 void attention_backward(const AttentionBackward& c, size_t begin, size_t end) {
 #ifdef __AVX512F__
   if (c.view.packed) return narrow_backward(c, begin, end);
 #endif
-  if (c.view.width % 16 == 0) return backward_rows<F16>(c, begin, end);
-  if (c.view.width % 8 == 0) return backward_rows<F8>(c, begin, end);
-  backward_rows<F4>(c, begin, end);
+  SPEX_WIDE(backward_rows);
 }
+
+#undef SPEX_WIDE
 
 }  // namespace spex::SPEX_ISA
