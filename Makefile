@@ -14,6 +14,15 @@ deps:
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
+# Both phases on a generated field of mines; prints the metric and the path of the report.
+demo: build
+	@rm -rf runs/demo
+	@$(BUILD)/spex train minesweeper --out runs/demo
+
+# Each program prints rates, and the limits measured in the same run.
+bench: build
+	@for program in $(BUILD)/*_bench; do echo "== $${program##*/}"; $$program || exit 1; done
+
 check:
 	@scripts/check-includes
 	@scripts/check-format
