@@ -88,6 +88,9 @@ function(spex_tests)
     endif()
   endforeach()
   spex_header_test()
+  add_test(NAME Docs.EveryCommandRuns COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-docs
+           $<TARGET_FILE:spex>)
+  set_tests_properties(Docs.EveryCommandRuns PROPERTIES TIMEOUT 300)
 endfunction()
 
 # Every public header must compile alone: one generated source file per header.
