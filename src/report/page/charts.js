@@ -24,7 +24,7 @@ function redrawCharts() {
 // Lets the self-check draw a chart without its data, to see what the data adds.
 Chart.register({id: 'datasets-switch', beforeDatasetsDraw: () => showDatasets});
 
-function axis(title, {format = (x) => x, grid = true, ...rest} = {}) {
+function axis(title, {format = (x) => +x.toPrecision(12), grid = true, ...rest} = {}) {
   return {
     title: {display: true, text: title, color: color('muted')},
     ticks: {callback: (value) => format(value), maxTicksLimit: 7, maxRotation: 0},
