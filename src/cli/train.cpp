@@ -6,6 +6,7 @@
 #include <spex/core/memory.h>
 #include <spex/core/threads.h>
 #include <spex/report/report.h>
+#include <spex/train/planner.h>
 #include <spex/train/run.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +21,8 @@ namespace {
 struct Request {
   Settings settings;
   RunOptions run;
-  bool list = false;
+  std::string memory;
+  bool dry_run = false;
 };
 
 void print_result(const RunSummary& s, const std::filesystem::path& out) {
@@ -47,6 +49,13 @@ void train(const Request& request) {
   Dataset data = open_data(request.settings.data);
   Config config = resolve(request.settings, data);
   set_threads(static_cast<int>(config.threads));
+  PlanInput input = plan_input(data, config);
+  Plan plan = request.memory.empty() ? make_plan(input, config)
+                                     : fit_plan(input, config, parse_size(request.memory));
+  if (request.dry_run) {
+    fmt::print("{}", describe(plan));
+    return;
+  }
   Problem problem = make_problem(std::move(data), config);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {
@@ -81,6 +90,13 @@ void add_train_command(CLI::App& app) {
   command->add_option("--out", request->run.out, "The run directory")
       ->type_name("DIR")
       ->default_val("runs/latest");
+  command
+      ->add_option(
+          "--memory", request->memory,
+          "Stay below this much memory, such as 2GiB: chooses the batch size, or says why not")
+      ->type_name("SIZE");
+  command->add_flag("--dry-run", request->dry_run,
+                    "Print the plan, bytes and time per phase, and stop");
   command->add_flag("--resume", request->run.resume, "Continue the run in --out");
   command->footer(
       "Examples:\n"

@@ -38,11 +38,11 @@ struct ExpanderConfig {
 };
 
 struct EstimatorConfig {
-  OptimiserConfig optimiser;
+  OptimiserConfig optimiser = {.learning_rate = 0.03};
   size_t layers = 0;  // 0: as many as the final network
   size_t width = 8;
   size_t pre_layers = 1;
-  Norm norm = Norm::graph;
+  Norm norm = Norm::batch;
   Modulation modulation = Modulation::elementwise;
   bool scale_by_width = true;
   bool normalize_values = true;

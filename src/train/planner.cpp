@@ -1,0 +1,265 @@
+// Bytes per node, in floats of four bytes. W width, D padded head width, P = H D; per layer the
+// tape keeps
+//   x, q, k, v, attention's output, the sum before each norm (2), norm1's output: 8 W
+//   the hidden layer: 2 W (and its dropped copy: 2 W), the normalised values: W, one normaliser per
+//   head
+// and while a layer's attention is undone, its gradients are there as well: see kBackward below.
+#include <spex/core/error.h>
+#include <spex/core/memory.h>
+#include <spex/train/objective.h>
+#include <spex/train/planner.h>
+#include <spex/train/problem.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace spex {
+namespace {
+
+constexpr double kFloat = sizeof(float);
+// Measured on two cores with AVX-512 (make bench): seconds per unit of work, scaled by the threads
+// in use.
+constexpr double kNarrowEdgeSeconds = 8e-9;  // an estimator's edge, forward and backward
+constexpr double kWideEdgeSeconds = 1.2e-9;  // per float of width of an edge, forward and backward
+constexpr double kNodeFloatSeconds = 4e-9;   // per float that a node keeps, through all operations
+constexpr double kEvaluationShare = 1.0 / 3.0;  // a forward pass against forward and backward
+
+size_t padded_head(size_t width, size_t heads) {
+  size_t head = width / heads;
+  if (heads == 1 && head <= 8) return 8;
+  return head <= 4 ? 4 : (head + 7) / 8 * 8;
+}
+
+double attention_edges(const PlanInput& in, const Config& config) {
+  double nodes = static_cast<double>(in.nodes);
+  double expander = static_cast<double>(std::min(config.expander.degree, in.nodes - 1)) * nodes;
+  double virtual_edges = config.model == Model::exphormer
+                             ? 2.0 * nodes * static_cast<double>(config.final.virtual_nodes)
+                             : 0.0;
+  return static_cast<double>(in.edges) + expander + nodes + virtual_edges;
+}
+
+// Neighbours, offsets and two segment ends per node; the transpose of a symmetric graph is itself.
+double graph_bytes(const PlanInput& in, const Config& config) {
+  return 4.0 * attention_edges(in, config) + 24.0 * static_cast<double>(in.nodes);
+}
+
+// Floats per node that one layer keeps, and that undoing its attention needs on top.
+struct LayerFloats {
+  double kept, backward;
+};
+
+LayerFloats layer_floats(size_t width, size_t heads, bool normalized, bool dropout) {
+  auto w = static_cast<double>(width);
+  auto h = static_cast<double>(heads);
+  double padded = h * static_cast<double>(padded_head(width, heads));
+  bool packed = heads == 1 && width <= 8;
+  double kept = 10.0 * w + (dropout ? 2.0 * w : 0.0) + (normalized ? w : 0.0) + h;
+  // dout, the residual's gradient, g, delta, dq, then dk and dv beside the packed table and its
+  // rows.
+  double table = packed ? 16.0 : padded > w ? 2.0 * padded : 0.0;
+  double copies = padded > w ? 3.0 * padded : 0.0;
+  double backward = 2.0 * w + padded + h + w + 2.0 * padded + table + copies;
+  return {kept, backward};
+}
+
+double dense_floats(size_t width, size_t layers) {
+  return 4.0 * static_cast<double>(width * layers);
+}
+
+double estimator_floats(const Config& config) {
+  const EstimatorConfig& e = config.estimator;
+  size_t layers = e.layers > 0 ? e.layers : config.final.degrees.size();
+  LayerFloats layer = layer_floats(e.width, 1, e.normalize_values, false);
+  return static_cast<double>(layers) * layer.kept + layer.backward +
+         dense_floats(e.width, e.pre_layers) + 2.0 * static_cast<double>(e.width);
+}
+
+// How many nodes each layer of a batch reads, first layer first; the last entry is the batch
+// itself. Draws that fall on a node twice count once: distinct nodes of m draws among N are N (1 -
+// (1 - 1/N)^m).
+std::vector<double> batch_nodes(const PlanInput& in, const Config& config, size_t batch) {
+  const auto& degrees = config.final.degrees;
+  auto n = static_cast<double>(in.nodes);
+  std::vector<double> nodes(degrees.size() + 1);
+  nodes.back() = std::min(static_cast<double>(batch == 0 ? in.nodes : batch), n);
+  for (size_t l = degrees.size(); l-- > 0;) {
+    double draws = nodes[l + 1] * static_cast<double>(degrees[l] + 1);
+    nodes[l] = nodes[l + 1] >= n ? n : std::max(nodes[l + 1], n * -std::expm1(-draws / n));
+  }
+  return nodes;
+}
+
+struct Work {
+  double bytes, seconds;
+};
+
+// One training step on a batch (or on the whole graph).
+Work final_step(const PlanInput& in, const Config& config, size_t batch) {
+  const FinalConfig& f = config.final;
+  std::vector<double> nodes = batch_nodes(in, config, batch);
+  bool whole = batch == 0 || batch >= in.nodes;
+  LayerFloats layer = layer_floats(f.width, f.heads, false, f.dropout > 0);
+  auto w = static_cast<double>(f.width);
+  double floats = nodes[0] * (dense_floats(f.width, f.pre_layers) + w);
+  double bytes = whole ? 0.0 : 2.0 * nodes[0] * static_cast<double>(in.features) * kFloat;
+  double seconds = 0;
+  double undoing = 0;
+  for (size_t l = 0; l < f.degrees.size(); ++l) {
+    // Keys, values and the input are the sources'; the rest is the queries'.
+    double sources = nodes[l], queries = nodes[l + 1];
+    floats += queries * (layer.kept - 3.0 * w) + sources * 3.0 * w;
+    undoing = std::max(undoing, queries * layer.backward + (sources - queries) * 3.0 * w);
+    double sampled = queries * static_cast<double>(f.degrees[l]);
+    bytes += (whole ? 1.0 : 2.0) * (4.0 * sampled + 6.0 * queries);
+    undoing += 4.0 * 0.25 * sampled;
+    seconds += sampled * w * kWideEdgeSeconds;
+  }
+  seconds += floats * kNodeFloatSeconds;
+  return {bytes + (floats + undoing) * kFloat, seconds};
+}
+
+Work exphormer_step(const PlanInput& in, const Config& config) {
+  const FinalConfig& f = config.final;
+  LayerFloats layer = layer_floats(f.width, f.heads, false, f.dropout > 0);
+  auto layers = static_cast<double>(f.degrees.size());
+  double floats = static_cast<double>(in.nodes) *
+                  (layers * layer.kept + layer.backward + dense_floats(f.width, f.pre_layers) +
+                   2.0 * static_cast<double>(f.width));
+  return {floats * kFloat, floats * kNodeFloatSeconds + layers * attention_edges(in, config) *
+                                                            static_cast<double>(f.width) *
+                                                            kWideEdgeSeconds};
+}
+
+PhasePlan estimator_plan(const PlanInput& in, const Config& config, double base) {
+  const EstimatorConfig& e = config.estimator;
+  double floats = estimator_floats(config) * static_cast<double>(in.nodes);
+  auto layers = static_cast<double>(e.layers > 0 ? e.layers : config.final.degrees.size());
+  double scores = 2.0 * layers * attention_edges(in, config);  // when training is over
+  double step =
+      layers * attention_edges(in, config) * kNarrowEdgeSeconds + floats * kNodeFloatSeconds;
+  return {"estimator", static_cast<size_t>(base + std::max(floats * kFloat, scores)),
+          step * (1.0 + kEvaluationShare) *
+              static_cast<double>(e.optimiser.epochs * std::max<size_t>(1, e.tries))};
+}
+
+PhasePlan final_plan(const PlanInput& in, const Config& config, double base) {
+  const FinalConfig& f = config.final;
+  bool exphormer = config.model == Model::exphormer;
+  Work step = exphormer ? exphormer_step(in, config) : final_step(in, config, f.batch_size);
+  bool whole = exphormer || f.batch_size == 0 || f.batch_size >= in.nodes;
+  double steps =
+      whole ? 1.0
+            : std::ceil(static_cast<double>(in.train_nodes) / static_cast<double>(f.batch_size));
+  double logits = static_cast<double>(in.nodes * in.outputs) * kFloat;
+  double builder = exphormer ? 0.0 : 8.0 * static_cast<double>(in.nodes);
+  return {"final", static_cast<size_t>(base + builder + std::max(step.bytes, logits)),
+          step.seconds * steps * (1.0 + kEvaluationShare) *
+              static_cast<double>(f.optimiser.epochs * config.seeds)};
+}
+
+}  // namespace
+
+PlanInput plan_input(const Dataset& data, const Config& config) {
+  Objective objective(data.labels, config.split.metric);
+  PlanInput in;
+  in.nodes = data.nodes();
+  in.edges = data.graph.edges();
+  in.features = feature_count(data.features);
+  in.outputs = objective.outputs();
+  in.train_nodes = choose_split(data, config.split).train.size();
+  in.resident_bytes = memory_use().current;
+  return in;
+}
+
+size_t Plan::peak_bytes() const {
+  size_t peak = 0;
+  for (const PhasePlan& phase : phases) peak = std::max(peak, phase.bytes);
+  return peak;
+}
+
+double Plan::seconds() const {
+  double seconds = 0;
+  for (const PhasePlan& phase : phases) seconds += phase.seconds;
+  return seconds;
+}
+
+Plan make_plan(const PlanInput& in, const Config& config) {
+  double base = static_cast<double>(in.resident_bytes) + graph_bytes(in, config);
+  bool sampled = config.model == Model::spexphormer;
+  Plan plan;
+  plan.batch_size = sampled ? config.final.batch_size : 0;
+  if (sampled && config.final.sampling != Sampling::uniform)
+    plan.phases.push_back(estimator_plan(in, config, base));
+  plan.phases.push_back(final_plan(in, config, base));
+  return plan;
+}
+
+Plan fit_plan(const PlanInput& in, Config& config, size_t memory) {
+  Plan plan = make_plan(in, config);
+  if (plan.peak_bytes() <= memory) return plan;
+  auto refuse = [&](const Plan& least, const std::string& change) {
+    fail("the run needs at least {}, and {} were given; {}", format_size(least.peak_bytes()),
+         format_size(memory), change);
+  };
+  if (config.model == Model::exphormer)
+    refuse(plan, "train --model spexphormer, or lower final.width, or the layers in final.degrees");
+  for (const PhasePlan& phase : plan.phases)
+    if (phase.name == "estimator" && phase.bytes > memory)
+      refuse(plan, "lower expander.degree, estimator.width or estimator.layers");
+  for (size_t batch =
+           std::min(in.nodes, config.final.batch_size ? config.final.batch_size : in.nodes) / 2;
+       batch > 0; batch /= 2) {
+    config.final.batch_size = batch;
+    plan = make_plan(in, config);
+    if (plan.peak_bytes() <= memory) return plan;
+  }
+  refuse(plan, "lower expander.degree, final.width or final.degrees");
+  return plan;
+}
+
+std::string describe(const Plan& plan) {
+  std::string text;
+  for (const PhasePlan& phase : plan.phases)
+    text += fmt::format("{:<10} {:>10}  about {:.1f} s\n", phase.name, format_size(phase.bytes),
+                        phase.seconds);
+  return text + fmt::format("{:<10} {:>10}  about {:.1f} s; {}\n", "in all",
+                            format_size(plan.peak_bytes()), plan.seconds(),
+                            plan.batch_size ? fmt::format("batches of {}", plan.batch_size)
+                                            : std::string("the whole graph at once"));
+}
+
+size_t parse_size(const std::string& text) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string unit(end, text.data() + text.size());
+  std::erase(unit, ' ');
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1.0},
+                                                            {"B", 1.0},
+                                                            {"K", 1024.0},
+                                                            {"KB", 1e3},
+                                                            {"KiB", 1024.0},
+                                                            {"M", 1048576.0},
+                                                            {"MB", 1e6},
+                                                            {"MiB", 1048576.0},
+                                                            {"G", 1073741824.0},
+                                                            {"GB", 1e9},
+                                                            {"GiB", 1073741824.0},
+                                                            {"T", 1099511627776.0},
+                                                            {"TB", 1e12},
+                                                            {"TiB", 1099511627776.0}};
+  auto found = std::find_if(std::begin(kUnits), std::end(kUnits),
+                            [&](const auto& known) { return known.first == unit; });
+  require(error == std::errc() && value > 0 && found != std::end(kUnits),
+          "\"{}\" is not a size; write for example 2GiB or 800MB", text);
+  return static_cast<size_t>(value * found->second);
+}
+
+std::string format_size(size_t bytes) {
+  auto value = static_cast<double>(bytes);
+  if (value >= 1e9) return fmt::format("{:.2f} GB", value * 1e-9);
+  return fmt::format("{:.1f} MB", value * 1e-6);
+}
+
+}  // namespace spex
