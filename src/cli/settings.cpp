@@ -41,12 +41,10 @@ void apply_preset(Config& config, const std::string& name) {
 }  // namespace
 
 void add_settings(CLI::App& app, Settings& s) {
-  app.add_option("DATA", s.data,
-                 "A file, a folder, or a generator's name (spex data generate --help)")
+  app.add_option("DATA", s.data, "A file, folder or generator (spex data generate --help)")
       ->required();
-  app.add_option(
-         "--preset", s.preset,
-         "Settings of the paper for one of its data sets; a data set of that name finds its own")
+  app.add_option("--preset", s.preset,
+                 "Settings of one of the paper's data sets (that of the data's name)")
       ->type_name("NAME");
   app.add_option("--config", s.config_file, "Settings from a TOML file")->type_name("FILE");
   app.add_option("--set", s.assignments, "One setting, as key=value; may be repeated")

@@ -81,6 +81,11 @@ void add_train_command(CLI::App& app) {
   command->add_option("--out", request->run.out, "The run directory")
       ->type_name("DIR")
       ->default_val("runs/latest");
+  command
+      ->add_option("--checkpoint-seconds", request->run.checkpoint_seconds,
+                   "Seconds between checkpoints, which --resume continues from (60)")
+      ->type_name("S")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--resume", request->run.resume, "Continue the run in --out");
   command->footer(
       "Examples:\n"

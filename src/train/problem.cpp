@@ -6,7 +6,7 @@
 #include <spex/graph/expander.h>
 #include <spex/train/problem.h>
 
-#include <cmath>
+#include <filesystem>
 
 namespace spex {
 namespace {
@@ -21,10 +21,19 @@ void check_split(const Split& split) {
       "--set split.ratio=50/25/25");
 }
 
+std::string nearest_generator(const std::string& word) {
+  std::vector<std::string> names;
+  for (const GeneratorInfo& info : generators()) names.emplace_back(info.name);
+  return nearest_word(word, names);
+}
+
 }  // namespace
 
 Dataset open_data(const std::string& data) {
-  return is_generator(data) ? generate(data) : read_dataset(data);
+  if (is_generator(data)) return generate(data);
+  std::string nearest = std::filesystem::exists(data) ? "" : nearest_generator(data);
+  require(nearest.empty(), "{} does not exist; did you mean the generator {}?", data, nearest);
+  return read_dataset(data);
 }
 
 Split choose_split(const Dataset& data, const DataConfig& config) {
