@@ -89,6 +89,10 @@ Ground new_ground(const RunFiles& files, const Config& config, const std::string
 void check_nodes(std::span<const NodeId> nodes, size_t count) {
   for (NodeId node : nodes)
     require(node < count, "there is no node {}: ids go from 0 to {}", node, count - 1);
+  std::vector<NodeId> sorted(nodes.begin(), nodes.end());
+  std::sort(sorted.begin(), sorted.end());
+  auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) fail("node {} is asked for twice", *twice);
 }
 
 Meaning meaning_of(const SavedNetwork& saved) {
