@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
+#include <spex/data/generators.h>
 #include <spex/data/info.h>
 #include <spex/data/native.h>
 #include <spex/data/reader.h>
@@ -40,6 +41,7 @@ Dataset read(Input& input) {
   input.options.drop_self_loops = !input.keep_self_loops;
   require(input.data.empty() != input.tables.edges.empty(),
           "name one data set, or its tables with --edges (and --features, --labels)");
+  if (is_generator(input.data)) return generate(input.data);
   if (!input.data.empty()) return read_dataset(input.data, input.options);
   return read_tables(input.tables, input.options);
 }

@@ -3,8 +3,12 @@
 #include <spex/core/error.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <iostream>
+#include <string>
 
 #include "cli/data.h"
 #include "cli/estimate.h"
@@ -28,6 +32,18 @@ void add_commands(CLI::App& app) {
   add_generate_command(*data);
 }
 
+// stderr may be a full disk or a closed terminal, too: that must not hide the exit code.
+int complain(const std::string& sentence, int code) {
+  std::fputs(fmt::format("spex: {}\n", sentence).c_str(), stderr);
+  return code;
+}
+
+// What was printed must have arrived: standard output may be a file on a full disk.
+void check_output() {
+  bool written = std::fflush(stdout) == 0 && std::cout.flush().good();
+  spex::require(written, "cannot write to standard output: {}", std::strerror(errno));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -44,6 +60,7 @@ int main(int argc, char** argv) {
   add_commands(app);
   try {
     app.parse(argc, argv);
+    check_output();
     return 0;
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
@@ -52,14 +69,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     return app.exit(version);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "spex: {}\n", spex::cli::explain(app, error, argc, argv));
-    return 2;
-  } catch (const spex::Error& error) {
-    fmt::print(stderr, "spex: {}\n", error.what());
+    return complain(spex::cli::explain(app, error, argc, argv), 2);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "spex: the system has no more memory to give\n");
+    return complain("the system has no more memory to give", 1);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "spex: {}\n", error.what());
+    return complain(error.what(), 1);
   }
-  return 1;
 }

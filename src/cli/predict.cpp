@@ -58,7 +58,7 @@ void add_predict_command(CLI::App& app) {
   auto request = std::make_shared<Request>();
   command->add_option("RUN", request->options.run, "The run directory")->required();
   command->add_option("--data", request->options.data,
-                      "Another data set with the same features; the estimator is run on it first");
+                      "Another data set with the same features (the run's own)");
   command->add_option("--nodes", request->nodes,
                       "Node ids, as 3,17,4, or a file with one per line (all)");
   command->add_option("--batch", request->options.batch, "Nodes per batch; less memory, more time");

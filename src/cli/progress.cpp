@@ -33,6 +33,12 @@ double seconds_between(std::chrono::steady_clock::time_point a,
   return std::chrono::duration<double>(b - a).count();
 }
 
+// A line of progress that cannot be shown must not end the run.
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
 }  // namespace
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -70,7 +76,7 @@ void Progress::epoch(const EpochRecord& record, size_t epochs) {
   last_ = now;
   std::string text = describe(record, epochs);
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", text);
+    say(text + "\n");
     return;
   }
   constexpr size_t kBar = 24;
@@ -80,19 +86,18 @@ void Progress::epoch(const EpochRecord& record, size_t epochs) {
 }
 
 void Progress::redraw(const std::string& text) {
-  fmt::print(stderr, "\r\033[K{}", text);
-  std::fflush(stderr);
+  say("\r\033[K" + text);
   drawn_ = true;
 }
 
 void Progress::finish() {
-  if (drawn_) fmt::print(stderr, "\n");
+  if (drawn_) say("\n");
   drawn_ = false;
 }
 
 void Progress::line(std::string_view text) {
   finish();
-  fmt::print(stderr, "{}\n", text);
+  say(fmt::format("{}\n", text));
 }
 
 void catch_interrupts() {

@@ -4,6 +4,7 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/log.h>
+#include <spex/data/generators.h>
 #include <spex/train/presets.h>
 #include <spex/train/problem.h>
 
@@ -41,12 +42,10 @@ void apply_preset(Config& config, const std::string& name) {
 }  // namespace
 
 void add_settings(CLI::App& app, Settings& s) {
-  app.add_option("DATA", s.data,
-                 "A file, a folder, or a generator's name (spex data generate --help)")
+  app.add_option("DATA", s.data, "A file, folder or generator (spex data generate --help)")
       ->required();
-  app.add_option(
-         "--preset", s.preset,
-         "Settings of the paper for one of its data sets; a data set of that name finds its own")
+  app.add_option("--preset", s.preset,
+                 "Settings of one of the paper's data sets (that of the data's name)")
       ->type_name("NAME");
   app.add_option("--config", s.config_file, "Settings from a TOML file")->type_name("FILE");
   app.add_option("--set", s.assignments, "One setting, as key=value; may be repeated")
@@ -68,7 +67,8 @@ Config resolve(const Settings& s, const Dataset& data) {
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
   for (const std::string& assignment : s.assignments) apply_setting(config, assignment);
-  config.data = s.data;
+  // A run can be continued, and predicted with, from any folder.
+  config.data = is_generator(s.data) ? s.data : std::filesystem::absolute(s.data).string();
   if (s.model) apply_setting(config, "model=" + *s.model);
   if (s.seed) config.seed = *s.seed;
   if (s.seeds) config.seeds = *s.seeds;

@@ -38,8 +38,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
   int consumed = 0;
   const CLI::App* command = deepest(app, argc, argv, consumed);
   std::vector<std::string> words = known_words(*command);
-  std::string help =
-      command == &app ? "spex --help" : fmt::format("{} --help", command->get_display_name());
+  std::string help = "spex";
+  for (int i = 1; i < consumed; ++i) help += fmt::format(" {}", argv[i]);
+  help += " --help";
   for (int i = consumed; i < argc; ++i) {
     std::string word = argv[i];
     word = word.substr(0, word.find('='));

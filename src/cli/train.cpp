@@ -10,6 +10,7 @@
 #include <spex/train/run.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
 
 #include "cli/progress.h"
@@ -41,19 +42,22 @@ void print_result(const RunSummary& s, const std::filesystem::path& out) {
              1e-6 * static_cast<double>(s.peak_rss_bytes), (out / "report.html").string());
 }
 
-void train(const Request& request) {
+void train(Request& request) {
   Progress progress;
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   if (request.settings.threads) set_threads(static_cast<int>(*request.settings.threads));
+  auto start = std::chrono::steady_clock::now();
   Dataset data = open_data(request.settings.data);
+  request.run.read_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Config config = resolve(request.settings, data);
   set_threads(static_cast<int>(config.threads));
   PlanInput input = plan_input(data, config);
-  Plan plan = request.memory.empty() ? make_plan(input, config)
-                                     : fit_plan(input, config, parse_size(request.memory));
+  request.run.plan = request.memory.empty() ? make_plan(input, config)
+                                            : fit_plan(input, config, parse_size(request.memory));
   if (request.dry_run) {
-    fmt::print("{}", describe(plan));
+    fmt::print("{}", describe(request.run.plan));
     return;
   }
   Problem problem = make_problem(std::move(data), config);
@@ -97,6 +101,11 @@ void add_train_command(CLI::App& app) {
       ->type_name("SIZE");
   command->add_flag("--dry-run", request->dry_run,
                     "Print the plan, bytes and time per phase, and stop");
+  command
+      ->add_option("--checkpoint-seconds", request->run.checkpoint_seconds,
+                   "Seconds between checkpoints, which --resume continues from (60)")
+      ->type_name("S")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--resume", request->run.resume, "Continue the run in --out");
   command->footer(
       "Examples:\n"

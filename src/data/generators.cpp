@@ -76,7 +76,7 @@ const std::vector<Generator>& table() {
   static const std::vector<Generator> generators = {
       {{"minesweeper", "a field of mines, half of its numbers hidden", "nodes"}, minesweeper},
       {{"bridge", "two clusters and one bridge: do both colours occur?", "nodes cluster"}, bridge},
-      {{"sbm", "classes, power-law degrees, noisy features",
+      {{"sbm", "skewed degrees, noisy features",
         "nodes degree classes features homophily skew noise"},
        sbm},
       twin("arxiv", "the size of ogbn-arxiv: 169,343 nodes, 2.3 M directed edges"),

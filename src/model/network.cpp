@@ -203,6 +203,7 @@ Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan&
     x = run_layer(tape, i, x, plan, pass);
     inspect(pass, fmt::format("layer {}", i + 1), x);
   }
+  if (options_.virtual_nodes > 0) x = first_rows(tape, x, x.rows() - options_.virtual_nodes);
   for (size_t i = 0; i < post_.size(); ++i) {
     x = apply(tape, post_[i], x, pass.training);
     inspect(pass, fmt::format("post-layer {}", i + 1), x);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <map>
 #include <numeric>
@@ -128,7 +129,8 @@ requires(std::same_as<T, size_t> || std::same_as<T, double>) void parse(T& out,
                                                                         const std::string& key) {
   T value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size(), "{} needs {}, not \"{}\"", key,
+  bool whole = error == std::errc() && end == text.data() + text.size();
+  require(whole && std::isfinite(static_cast<double>(value)), "{} needs {}, not \"{}\"", key,
           std::same_as<T, double> ? "a number" : "a whole number, 0 or more", text);
   out = value;
 }

@@ -69,7 +69,10 @@ Ground new_ground(const RunFiles& files, const Config& config, const std::string
   AugmentedGraph augmented = make_attention_graph(ground.data.graph, config);
   ground.graph = std::move(augmented.graph);
   ground.transposed = std::move(augmented.transposed);
-  if (config.model == Model::exphormer || !fs::exists(files.estimator())) return ground;
+  if (config.model == Model::exphormer || !fs::exists(files.scores())) return ground;
+  require(fs::exists(files.estimator()),
+          "{} was trained on scores from a file and has no estimator to run on {}",
+          files.folder.string(), path);
   SavedNetwork saved = load_network(files.estimator());
   size_t inputs = metadata_number(saved, "inputs");
   require(feature_count(ground.data.features) == inputs,
@@ -86,6 +89,10 @@ Ground new_ground(const RunFiles& files, const Config& config, const std::string
 void check_nodes(std::span<const NodeId> nodes, size_t count) {
   for (NodeId node : nodes)
     require(node < count, "there is no node {}: ids go from 0 to {}", node, count - 1);
+  std::vector<NodeId> sorted(nodes.begin(), nodes.end());
+  std::sort(sorted.begin(), sorted.end());
+  auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) fail("node {} is asked for twice", *twice);
 }
 
 Meaning meaning_of(const SavedNetwork& saved) {

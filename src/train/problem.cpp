@@ -6,7 +6,7 @@
 #include <spex/graph/expander.h>
 #include <spex/train/problem.h>
 
-#include <cmath>
+#include <filesystem>
 
 namespace spex {
 namespace {
@@ -21,10 +21,19 @@ void check_split(const Split& split) {
       "--set split.ratio=50/25/25");
 }
 
+std::string nearest_generator(const std::string& word) {
+  std::vector<std::string> names;
+  for (const GeneratorInfo& info : generators()) names.emplace_back(info.name);
+  return nearest_word(word, names);
+}
+
 }  // namespace
 
 Dataset open_data(const std::string& data) {
-  return is_generator(data) ? generate(data) : read_dataset(data);
+  if (is_generator(data)) return generate(data);
+  std::string nearest = std::filesystem::exists(data) ? "" : nearest_generator(data);
+  require(nearest.empty(), "{} does not exist; did you mean the generator {}?", data, nearest);
+  return read_dataset(data);
 }
 
 Split choose_split(const Dataset& data, const DataConfig& config) {
@@ -57,12 +66,15 @@ AugmentedGraph make_attention_graph(const CsrGraph& graph, const Config& config)
 Problem make_problem(Dataset data, const Config& config) {
   Problem problem;
   problem.split = choose_split(data, config.split);
+  auto start = std::chrono::steady_clock::now();
   AugmentedGraph augmented = make_attention_graph(data.graph, config);
   problem.graph = std::move(augmented.graph);
   problem.transposed = std::move(augmented.transposed);
   problem.spectral_gap = augmented.spectral_gap;
   problem.required_gap = augmented.required_gap;
   problem.fingerprint = fingerprint(problem.graph);
+  problem.graph_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   problem.data = std::move(data);
   return problem;
 }

@@ -11,8 +11,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <numeric>
+
+#include "train/run_summary.h"
 
 namespace spex {
 namespace {
@@ -24,17 +25,17 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0.0;
-  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// What must be the same in a run and its continuation. A data set may have moved.
+std::vector<ConfigKey> comparable(Config config) {
+  config.data = fs::path(config.data).filename();
+  return config_keys(config);
 }
 
-// Settings that change nothing about the result may differ between a run and its continuation.
-std::string comparable(Config config) {
-  config.data = fs::path(config.data).filename();
-  return to_toml(config);
+size_t count_numbers(const NetworkState& state) {
+  size_t count = 0;
+  for (const auto& [name, values] : state)
+    if (name.find(".running_") == std::string::npos) count += values.size();
+  return count;
 }
 
 class TrainingRun {
@@ -51,10 +52,12 @@ class TrainingRun {
   }
 
   RunResult run() {
+    check_request();
     prepare_folder();
     RunLock lock(files_.lock());
     open_folder();
     RunResult result;
+    if (fs::exists(files_.summary())) return finished_before();
     if (!obtain_scores() || !train_seeds()) return result;
     finish(result);
     fs::remove(files_.checkpoint());
@@ -63,6 +66,41 @@ class TrainingRun {
   }
 
  private:
+  // What can be refused is refused before the folder is touched.
+  void check_request() {
+    require(!options_.resume || fs::exists(files_.config()),
+            "{} holds no run to resume; leave --resume out to start one", files_.folder.string());
+    make_final_network(config_.seed);
+    if (!needs_scores()) return;
+    if (options_.scores.empty())
+      make_estimator(config_.seed);
+    else
+      scores_ = load_scores(options_.scores, problem_.graph, problem_.fingerprint);
+  }
+
+  // The summary is the last file of a run, so nothing is left to do but the report.
+  RunResult finished_before() {
+    fs::remove(files_.checkpoint());
+    return {true, load_record(files_.folder)};
+  }
+
+  bool needs_scores() const {
+    return config_.model == Model::spexphormer &&
+           (config_.final.sampling != Sampling::uniform || config_.final.log_scores);
+  }
+
+  Network make_estimator(size_t seed) const {
+    return Network(estimator_options(config_, feature_count(problem_.data.features),
+                                     objective_.outputs(), problem_.graph),
+                   seed);
+  }
+
+  Network make_final_network(size_t seed) const {
+    return Network(final_options(config_, feature_count(problem_.data.features),
+                                 objective_.outputs(), problem_.graph),
+                   seed);
+  }
+
   void prepare_folder() {
     std::error_code error;
     fs::create_directories(files_.folder, error);
@@ -72,20 +110,18 @@ class TrainingRun {
   // A new run needs a folder without a run in it; a continued one must be of the same
   // configuration.
   void open_folder() {
-    bool exists = fs::exists(files_.config());
     if (!options_.resume) {
-      require(!exists,
+      require(!fs::exists(files_.config()),
               "{} already holds a run; give another --out, or --resume to continue that one",
               files_.folder.string());
       write_text(files_.config(), to_toml(config_));
       save_attention_graph(files_.attention(), problem_.graph, problem_.fingerprint);
       return;
     }
-    require(exists, "{} holds no run to resume; leave --resume out to start one",
-            files_.folder.string());
     Config before;
     apply_toml(before, read_text(files_.config()), files_.config().string());
     check_same_configuration(before);
+    check_same_graph();
     checkpoint_ = load_checkpoint(files_.checkpoint());
     if (fs::exists(files_.metrics()))
       records_ = parse_csv(read_text(files_.metrics()), files_.metrics().string());
@@ -93,14 +129,22 @@ class TrainingRun {
   }
 
   void check_same_configuration(const Config& before) {
-    if (comparable(before) == comparable(config_)) return;
-    auto old_keys = config_keys(before), new_keys = config_keys(config_);
+    auto old_keys = comparable(before), new_keys = comparable(config_);
     for (size_t i = 0; i < old_keys.size(); ++i)
       require(
-          old_keys[i].value == new_keys[i].value || old_keys[i].key == "data",
+          old_keys[i].value == new_keys[i].value,
           "{} belongs to another configuration: {} is {} there and {} here; resume with the same "
           "settings, or give another --out",
           files_.folder.string(), old_keys[i].key, old_keys[i].value, new_keys[i].value);
+  }
+
+  // A run that was killed as it began may lack its graph.
+  void check_same_graph() {
+    if (!fs::exists(files_.attention()))
+      save_attention_graph(files_.attention(), problem_.graph, problem_.fingerprint);
+    require(load_attention_graph(files_.attention()).fingerprint == problem_.fingerprint,
+            "{} belongs to another graph than {}; resume with the same data, or give another --out",
+            files_.folder.string(), config_.data);
   }
 
   // Rows that were written after the last checkpoint will be made again.
@@ -171,12 +215,14 @@ class TrainingRun {
 
   // Phase 1, or the scores that were given. False if it was told to stop.
   bool obtain_scores() {
-    if (config_.model == Model::exphormer) return true;
-    if (config_.final.sampling == Sampling::uniform && !config_.final.log_scores) return true;
-    fs::path file = options_.scores.empty() ? files_.scores() : options_.scores;
-    if (options_.scores.empty() && !fs::exists(files_.scores()) && !train_estimators())
-      return false;
-    scores_ = load_scores(file, problem_.graph, problem_.fingerprint);
+    if (!needs_scores()) return true;
+    if (!fs::exists(files_.scores())) {
+      if (scores())
+        save_scores(files_.scores(), scores_, problem_.fingerprint);
+      else if (!train_estimators())
+        return false;
+    }
+    scores_ = load_scores(files_.scores(), problem_.graph, problem_.fingerprint);
     return true;
   }
 
@@ -185,9 +231,7 @@ class TrainingRun {
     for (size_t t = 0; t < std::max<size_t>(1, config_.estimator.tries); ++t) {
       size_t seed = config_.seed + t;
       if (is_past("estimator", seed)) continue;
-      Network network(estimator_options(config_, feature_count(problem_.data.features),
-                                        objective_.outputs(), problem_.graph),
-                      seed);
+      Network network = make_estimator(seed);
       TrainState state = state_for("estimator", seed);
       if (!train_estimator(network, problem_, config_, seed, state,
                            trainer_hooks("estimator", seed, config_.estimator.optimiser.epochs)))
@@ -195,9 +239,7 @@ class TrainingRun {
       keep_best(files_.estimator(), network, seed, state);
     }
     SavedNetwork saved = load_network(files_.estimator());
-    Network best(estimator_options(config_, feature_count(problem_.data.features),
-                                   objective_.outputs(), problem_.graph),
-                 config_.seed);
+    Network best = make_estimator(config_.seed);
     load_state(best, saved.state);
     Scores scores =
         estimate_scores(best, problem_.graph, problem_.transposed, problem_.data.features,
@@ -212,9 +254,7 @@ class TrainingRun {
     for (size_t s = 0; s < config_.seeds; ++s) {
       size_t seed = config_.seed + s;
       if (is_past("final", seed)) continue;
-      Network network(final_options(config_, feature_count(problem_.data.features),
-                                    objective_.outputs(), problem_.graph),
-                      seed);
+      Network network = make_final_network(seed);
       TrainState state = state_for("final", seed);
       if (!train_final(network, problem_, scores(), config_, seed, state,
                        trainer_hooks("final", seed, config_.final.optimiser.epochs)))
@@ -223,83 +263,12 @@ class TrainingRun {
         if (record.phase == "final" && record.seed == seed && record.epoch == state.best_epoch)
           record.test = state.best_test;
       keep_best(files_.model(), network, seed, state);
-      parameters_ = network.parameters().count();
     }
     write_text(files_.metrics(), to_csv(records_));
     return true;
   }
 
   const Scores* scores() const { return scores_.layers.empty() ? nullptr : &scores_; }
-
-  PhaseSummary summarise(const std::string& phase) const {
-    PhaseSummary summary;
-    std::vector<double> seconds, sampling;
-    for (const EpochRecord& r : records_) {
-      if (r.phase != phase) continue;
-      summary.epochs = std::max(summary.epochs, r.epoch + 1);
-      summary.peak_bytes = std::max(summary.peak_bytes, r.peak_bytes);
-      seconds.push_back(r.seconds);
-      sampling.push_back(r.sample_seconds);
-    }
-    summary.epoch_seconds = median(seconds);
-    summary.sample_seconds = median(sampling);
-    return summary;
-  }
-
-  // The epoch that the trainer kept: the first with the best validation metric.
-  const EpochRecord* best_record(const std::string& phase, const size_t* seed) const {
-    const EpochRecord* best = nullptr;
-    for (const EpochRecord& r : records_)
-      if (r.phase == phase && (!seed || r.seed == *seed) && !std::isnan(r.validation) &&
-          (!best || r.validation > best->validation))
-        best = &r;
-    return best;
-  }
-
-  RunSummary make_summary() const {
-    RunSummary s;
-    s.data = problem_.data.name;
-    s.synthetic = problem_.data.synthetic;
-    s.nodes = problem_.data.nodes();
-    s.edges = problem_.data.graph.edges();
-    s.attention_edges = problem_.graph.edges();
-    s.metric = name(objective_.metric());
-    s.model = name(config_.model);
-    for (size_t i = 0; i < config_.seeds; ++i) {
-      size_t seed = config_.seed + i;
-      if (const EpochRecord* best = best_record("final", &seed))
-        s.seeds.push_back({seed, best->validation, best->test, best->epoch});
-    }
-    for (const SeedResult& result : s.seeds)
-      s.test_mean += result.test / static_cast<double>(s.seeds.size());
-    for (const SeedResult& result : s.seeds) s.test_std += std::pow(result.test - s.test_mean, 2);
-    s.test_std =
-        s.seeds.size() > 1 ? std::sqrt(s.test_std / static_cast<double>(s.seeds.size() - 1)) : 0.0;
-    s.edges_kept_percent = 100.0;
-    if (config_.model == Model::spexphormer) {
-      auto shares = kept_share(problem_.graph, config_.final.degrees);
-      s.edges_kept_percent = 0;
-      for (double share : shares)
-        s.edges_kept_percent += 100.0 * share / static_cast<double>(shares.size());
-    }
-    s.estimator = summarise("estimator");
-    if (const EpochRecord* best = best_record("estimator", nullptr)) s.estimator_test = best->test;
-    if (fs::exists(files_.estimator()))
-      s.estimator.parameters = count_numbers(load_network(files_.estimator()).state);
-    s.final = summarise("final");
-    s.final.parameters = parameters_;
-    s.threads = config_.threads;
-    for (const EpochRecord& r : records_) s.seconds += r.seconds;
-    s.peak_rss_bytes = resident_memory().peak;
-    return s;
-  }
-
-  static size_t count_numbers(const NetworkState& state) {
-    size_t count = 0;
-    for (const auto& [name, values] : state)
-      if (name.find(".running_") == std::string::npos) count += values.size();
-    return count;
-  }
 
   // Predictions for every node where one pass gives them all, else for the test nodes.
   void predict_nodes(Network& network, const SavedNetwork& saved, RunDetails& details) {
@@ -328,11 +297,8 @@ class TrainingRun {
 
   void finish(RunResult& result) {
     SavedNetwork saved = load_network(files_.model());
-    Network network(final_options(config_, feature_count(problem_.data.features),
-                                  objective_.outputs(), problem_.graph),
-                    config_.seed);
+    Network network = make_final_network(config_.seed);
     load_state(network, saved.state);
-    parameters_ = network.parameters().count();
     RunRecord& record = result.record;
     analyse_degrees(record.details, problem_.data.graph);
     predict_nodes(network, saved, record.details);
@@ -340,7 +306,11 @@ class TrainingRun {
       record.details.attention = analyse_attention(scores_, problem_.graph, config_.final.degrees);
     record.details.spectral_gap = problem_.spectral_gap;
     record.details.required_gap = problem_.required_gap;
-    record.summary = make_summary();
+    record.summary = summarise_run(problem_, config_, records_);
+    record.summary.metric = name(objective_.metric());
+    record.summary.final.parameters = network.parameters().count();
+    if (fs::exists(files_.estimator()))
+      record.summary.estimator.parameters = count_numbers(load_network(files_.estimator()).state);
     record.epochs = records_;
     record.config = config_keys(config_);
     write_text(files_.details(), to_json(record.details));
@@ -357,7 +327,6 @@ class TrainingRun {
   std::optional<Checkpoint> checkpoint_;
   std::vector<EpochRecord> records_;
   Clock::time_point last_checkpoint_;
-  size_t parameters_ = 0;
 };
 
 }  // namespace

@@ -100,12 +100,13 @@ EpochRecord Trainer::run_epoch(size_t epoch, TrainState& state) {
   EpochSettings now = settings(epoch);
   TrainedEpoch trained = runner_.train(now);
   if (!std::isfinite(trained.loss)) {
-    if (state.next_epoch > 0) restore(state);
     std::string stage = runner_.find_not_finite(now);
     fail(
-        "the {} network's loss became {} in epoch {}{}; lower {}.learning_rate (now {}) and resume",
-        options_.phase, trained.loss, epoch, stage.empty() ? "" : ", first in " + stage,
-        options_.phase, options_.optimiser.learning_rate);
+        "the {} network's loss is no longer a number in epoch {} of {}{}; start again with a lower "
+        "{}.learning_rate (now {}); the last checkpoint is kept",
+        options_.phase, epoch + 1, options_.optimiser.epochs,
+        stage.empty() ? "" : ", first in " + stage, options_.phase,
+        options_.optimiser.learning_rate);
   }
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   EpochRecord record;
@@ -140,6 +141,10 @@ bool Trainer::run(TrainState& state, const TrainerHooks& hooks) {
     }
     if (stopping && state.next_epoch < epochs) return false;
   }
+  require(!state.best.empty(), "the {} network has no best epoch: {}", options_.phase,
+          epochs == 0 ? "it was given no epochs"
+                      : "the metric cannot be computed on the validation nodes (do they have both "
+                        "classes?)");
   load_state(c_.network, state.best);
   if (!runner_.evaluates_all()) {
     std::vector<NodeId> test(c_.split.test.begin(), c_.split.test.end());

@@ -67,7 +67,7 @@ class Network {
  public:
   Network(const NetworkOptions& options, uint64_t seed);
 
-  // Logits of the last layer's queries: queries x outputs.
+  // Logits of the last layer's queries, virtual nodes left out: queries x outputs.
   Var forward(Tape& tape, const NetworkInput& input, const AttentionPlan& plan, const Pass& pass);
 
   const NetworkOptions& options() const { return options_; }

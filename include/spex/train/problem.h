@@ -15,6 +15,7 @@ struct Problem {
   uint64_t fingerprint = 0;
   double spectral_gap = 0;  // of the expander; 0: not computed
   double required_gap = 0;
+  double graph_seconds = 0;  // expander, attention graph and transpose
 };
 
 // A generator's name, or a file or folder.

@@ -2,6 +2,7 @@
 // with the same result; what stands in the directory is always whole.
 #pragma once
 
+#include <spex/train/planner.h>
 #include <spex/train/problem.h>
 #include <spex/train/record.h>
 
@@ -33,6 +34,8 @@ struct RunOptions {
   bool resume = false;
   std::filesystem::path scores;      // scores to use in place of phase 1; empty: train an estimator
   double checkpoint_seconds = 60.0;  // between checkpoints
+  Plan plan;                         // the forecast, shown beside what is measured
+  double read_seconds = 0;           // reading the data took so long
 };
 
 struct RunHooks {

@@ -1,0 +1,86 @@
+#include <spex/train/metrics.h>
+#include <spex/train/objective.h>
+
+#include <cmath>
+#include <limits>
+
+#include "gradient_check.h"
+#include "sample/support.h"
+#include "train/support.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+
+Labels classes_of(size_t count, std::vector<int32_t> classes) {
+  return {Task::classes, count, shared(classes), {}};
+}
+Labels values_of(Task task, size_t outputs, std::vector<float> values) {
+  return {task, outputs, {}, shared(values)};
+}
+
+TEST(Objective, TwoClassesBecomeOneLogitJudgedByRocAuc) {
+  Labels labels = classes_of(2, {0, 1, 1, 0});
+  Objective objective(labels, Metric::automatic);
+  EXPECT_EQ(objective.outputs(), 1U);
+  EXPECT_EQ(objective.metric(), Metric::roc_auc);
+  Objective by_accuracy(labels, Metric::accuracy);
+  EXPECT_EQ(by_accuracy.outputs(), 1U);
+  Matrix logits(4, 1, MemoryTag::other);
+  for (size_t i = 0; i < 4; ++i) logits(i, 0) = static_cast<float>(i) - 0.5F;
+  std::vector<NodeId> all = {0, 1, 2, 3};
+  EXPECT_EQ(by_accuracy.score(logits, all), 0.75);
+  EXPECT_EQ(objective.score(logits, all), 0.5);
+}
+
+TEST(Objective, TaskDecidesOutputsAndMetric) {
+  Labels many = classes_of(5, {0, 1, 2, 3, 4});
+  EXPECT_EQ(Objective(many, Metric::automatic).outputs(), 5U);
+  EXPECT_EQ(Objective(many, Metric::automatic).metric(), Metric::accuracy);
+  Labels binary = values_of(Task::binary_labels, 2, {0, 1, 1, 0});
+  EXPECT_EQ(Objective(binary, Metric::automatic).outputs(), 2U);
+  EXPECT_EQ(Objective(binary, Metric::automatic).metric(), Metric::roc_auc);
+  Labels real = values_of(Task::regression, 1, {0.5F, 1.5F});
+  EXPECT_EQ(Objective(real, Metric::automatic).metric(), Metric::r2);
+}
+
+TEST(Objective, RefusesAMetricThatDoesNotFitTheLabels) {
+  Labels many = classes_of(5, {0, 1, 2, 3, 4});
+  EXPECT_SAYS(Objective(many, Metric::roc_auc), "the metric roc_auc does not fit labels with 5");
+  EXPECT_SAYS(Objective(many, Metric::r2), "leave split.metric at auto");
+  Labels real = values_of(Task::regression, 1, {0.5F});
+  EXPECT_SAYS(Objective(real, Metric::accuracy), "does not fit");
+  Labels one = classes_of(1, {0, 0});
+  EXPECT_SAYS(Objective(one, Metric::automatic), "all labels are of one class");
+  Labels none;
+  EXPECT_SAYS(Objective(none, Metric::automatic), "no labels to learn");
+}
+
+// A batch of targets in any order has the loss of the same rows of the whole.
+TEST(Objective, BatchLossIsTheLossOfItsTargets) {
+  std::vector<float> values = {0, 1, 1, kMissing, 0, 0, 1, 1, 0, 1, 1, 0};
+  for (const Labels& labels :
+       {classes_of(3, {2, 0, 1, 1, 0, 2}), classes_of(2, {1, 0, 1, 1, 0, 0}),
+        values_of(Task::binary_labels, 2, values), values_of(Task::regression, 2, values)}) {
+    Objective objective(labels, Metric::automatic);
+    Matrix logits = random_matrix(6, objective.outputs(), 3);
+    std::vector<NodeId> targets = {4, 1, 2};
+    Matrix rows(3, logits.cols(), MemoryTag::other);
+    for (size_t i = 0; i < 3; ++i)
+      copy(rows.view().block(i, 1), logits.view().block(targets[i], 1));
+    Tape tape(false);
+    double whole = objective.loss(tape, tape.constant(logits.view()), targets).value()(0, 0);
+    double batch = objective.batch_loss(tape, tape.constant(rows.view()), targets).value()(0, 0);
+    EXPECT_NEAR(batch, whole, 1e-6);
+    std::vector<NodeId> others = {0, 3, 5};
+    EXPECT_GT(
+        std::abs(objective.loss(tape, tape.constant(logits.view()), others).value()(0, 0) - whole),
+        1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace spex

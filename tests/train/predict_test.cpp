@@ -1,0 +1,167 @@
+#include <spex/core/files.h>
+#include <spex/core/threads.h>
+#include <spex/train/predict.h>
+
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "gradient_check.h"
+#include "train/support.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+// One trained run on a stored field of mines, shared by the tests.
+class Predict : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    Config config = quick_config();
+    config.data = *folder_ / "mines.safetensors";
+    save_native(small_mines(20), config.data);
+    config.final.optimiser.epochs = 30;
+    config.estimator.optimiser.epochs = 30;
+    run(config, *folder_ / "run");
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+
+  static PredictOptions options() {
+    PredictOptions options;
+    options.run = *folder_ / "run";
+    return options;
+  }
+
+  static double largest_difference(const Predictions& a, const Predictions& b) {
+    double largest = 0;
+    for (size_t i = 0; i < a.values.size(); ++i)
+      largest =
+          std::max(largest, std::abs(double{a.values.data()[i]} - double{b.values.data()[i]}));
+    return largest;
+  }
+
+  static inline TemporaryFolder* folder_ = nullptr;
+};
+
+TEST_F(Predict, ProbabilitiesAddUpToOne) {
+  Predictions all = predict(options());
+  ASSERT_EQ(all.nodes.size(), 400U);
+  ASSERT_EQ(all.values.cols(), 2U);
+  for (size_t i = 0; i < 400; ++i) {
+    EXPECT_NEAR(all.values(i, 0) + all.values(i, 1), 1.0, 1e-6);
+    EXPECT_GE(all.values(i, 0), 0.0F);
+  }
+}
+
+TEST_F(Predict, AgreesWithTheRunsOwnFile) {
+  std::ostringstream text;
+  write_csv(text, predict(options()));
+  EXPECT_EQ(text.str(), read_text(*folder_ / "run" / "predictions.csv"));
+}
+
+TEST_F(Predict, AnyNodesInAnyBatchAreAsInTheWhole) {
+  Predictions all = predict(options());
+  for (size_t batch : {0, 1, 7}) {
+    PredictOptions some = options();
+    some.nodes = {399, 3, 17, 4};
+    some.batch = batch;
+    Predictions predictions = predict(some);
+    ASSERT_EQ(predictions.nodes, some.nodes);
+    for (size_t i = 0; i < some.nodes.size(); ++i)
+      EXPECT_NEAR(predictions.values(i, 1), all.values(some.nodes[i], 1), 1e-6);
+  }
+}
+
+TEST_F(Predict, SeveralSamplesAreAveraged) {
+  PredictOptions two = options(), three = options();
+  two.samples = 2;
+  three.samples = 3;
+  Predictions one = predict(options()), average2 = predict(two), average3 = predict(three);
+  EXPECT_GT(largest_difference(one, average2), 1e-4) << "samples differ";
+  EXPECT_GT(largest_difference(average2, average3), 1e-4);
+  for (size_t i = 0; i < 400; ++i) {
+    EXPECT_NEAR(average3.values(i, 0) + average3.values(i, 1), 1.0, 1e-5);
+    // 3 a3 - 2 a2 is the third sample alone: a probability again.
+    double third = 3.0 * average3.values(i, 1) - 2.0 * average2.values(i, 1);
+    EXPECT_GE(third, -1e-5);
+    EXPECT_LE(third, 1 + 1e-5);
+  }
+}
+
+TEST_F(Predict, RunsOnAGraphItHasNotSeen) {
+  Dataset other = small_mines(30, 5);
+  save_native(other, *folder_ / "other.safetensors");
+  PredictOptions on_other = options();
+  on_other.data = *folder_ / "other.safetensors";
+  Predictions predictions = predict(on_other);
+  ASSERT_EQ(predictions.nodes.size(), 900U);
+  for (size_t i = 0; i < 900; ++i)
+    ASSERT_NEAR(predictions.values(i, 0) + predictions.values(i, 1), 1.0, 1e-6);
+}
+
+TEST_F(Predict, TheRunsOwnDataAsANewGraphGivesTheSame) {
+  PredictOptions again = options();
+  again.data = *folder_ / "mines.safetensors";
+  EXPECT_LT(largest_difference(predict(options()), predict(again)), 1e-6);
+}
+
+TEST_F(Predict, AnotherNumberOfFeaturesIsASentence) {
+  SbmOptions sbm;
+  sbm.nodes = 200;
+  sbm.features = 3;
+  save_native(generate_sbm(sbm), *folder_ / "sbm.safetensors");
+  PredictOptions wrong = options();
+  wrong.data = *folder_ / "sbm.safetensors";
+  EXPECT_SAYS(predict(wrong), "has 3 features, but the run was trained with 7");
+}
+
+TEST_F(Predict, NodesThatDoNotExistAreRefused) {
+  PredictOptions wrong = options();
+  wrong.nodes = {400};
+  EXPECT_SAYS(predict(wrong), "there is no node 400: ids go from 0 to 399");
+  wrong.nodes = {3, 17, 3};
+  EXPECT_SAYS(predict(wrong), "node 3 is asked for twice");
+}
+
+TEST_F(Predict, AFolderWithoutARunIsRefused) {
+  PredictOptions wrong;
+  wrong.run = folder_->path;
+  EXPECT_SAYS(predict(wrong), "holds no finished run");
+}
+
+TEST_F(Predict, DataThatChangedItsSizeIsRefused) {
+  TemporaryFolder other;
+  std::filesystem::copy(*folder_ / "run", other / "run", std::filesystem::copy_options::recursive);
+  std::string config = read_text(other / "run/config.toml");
+  save_native(small_mines(10), other / "mines.safetensors");
+  config.replace(config.find(folder_->path.string()), folder_->path.string().size(),
+                 other.path.string());
+  write_text(other / "run/config.toml", config);
+  PredictOptions options;
+  options.run = other / "run";
+  EXPECT_SAYS(predict(options), "has 100 nodes, but the run was trained on 400");
+}
+
+TEST(Probabilities, FollowTheTask) {
+  Matrix logits(2, 3, MemoryTag::other);
+  float numbers[] = {0, 1, 2, 1000, -1000, 0};
+  std::copy(std::begin(numbers), std::end(numbers), logits.data());
+  Matrix classes = to_probabilities(logits, {Task::classes, {"a", "b", "c"}});
+  EXPECT_NEAR(classes(0, 2), std::exp(2) / (1 + std::exp(1) + std::exp(2)), 1e-6);
+  EXPECT_EQ(classes(1, 0), 1.0F) << "large logits do not overflow";
+  Matrix labels = to_probabilities(logits, {Task::binary_labels, {"a", "b", "c"}});
+  EXPECT_NEAR(labels(0, 1), 1 / (1 + std::exp(-1)), 1e-6);
+  EXPECT_EQ(labels(1, 1), 0.0F);
+  Matrix targets = to_probabilities(logits, {Task::regression, {"a", "b", "c"}});
+  EXPECT_EQ(targets(1, 0), 1000.0F);
+  Matrix two = to_probabilities(logits.view().block(0, 1), {Task::classes, {"no", "yes"}});
+  EXPECT_EQ(two(0, 0), 0.5F);
+}
+
+}  // namespace
+}  // namespace spex

@@ -1,0 +1,351 @@
+#include <spex/core/files.h>
+#include <spex/core/threads.h>
+#include <spex/train/checkpoint.h>
+#include <spex/train/predict.h>
+#include <spex/train/run.h>
+#include <spex/train/run_lock.h>
+
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "same_run.h"
+#include "train/support.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+RunHooks stop_after(size_t epochs) {
+  RunHooks hooks;
+  hooks.stop = [left = std::make_shared<size_t>(epochs)] { return --*left == 0; };
+  return hooks;
+}
+
+RunOptions resuming() {
+  RunOptions options;
+  options.resume = true;
+  return options;
+}
+
+TEST(Run, LearnsMinesweeperWellAboveChance) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  config.expander.degree = 10;
+  config.estimator.optimiser.epochs = 60;
+  config.final.optimiser.epochs = 60;
+  config.final.width = 32;
+  config.final.degrees = {8, 6, 6};
+  RunResult result = run(config, folder / "run", {}, {}, 40);
+  EXPECT_TRUE(result.finished);
+  EXPECT_EQ(result.record.summary.metric, "roc_auc");
+  EXPECT_GT(result.record.summary.test_mean, 0.75);
+  EXPECT_GT(result.record.summary.estimator_test, 0.65);
+  EXPECT_EQ(result.record.epochs.size(), 120U);
+}
+
+TEST(Run, LeavesTheFilesOfTheDesignAndNoOthers) {
+  TemporaryFolder folder;
+  run(quick_config(), folder / "run");
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "run"))
+    files.insert(entry.path().filename());
+  EXPECT_EQ(files, (std::set<std::string>{"config.toml", "metrics.csv", "estimator.safetensors",
+                                          "scores.safetensors", "attention.safetensors",
+                                          "model.safetensors", "predictions.csv", "summary.json",
+                                          "details.json", "lock"}));
+}
+
+TEST(Run, WhatItReturnsIsWhatItWrote) {
+  TemporaryFolder folder;
+  RunRecord record = run(quick_config(), folder / "run").record;
+  RunRecord read = load_record(folder / "run");
+  EXPECT_EQ(to_json(read.summary), to_json(record.summary));
+  EXPECT_EQ(to_json(read.details), to_json(record.details));
+  EXPECT_EQ(to_csv(read.epochs), to_csv(record.epochs));
+}
+
+class SameFiles : public testing::TestWithParam<const char*> {
+ protected:
+  static Config config() {
+    Config config = quick_config();
+    config.seeds = 2;
+    config.estimator.tries = 2;
+    std::string settings = GetParam();
+    for (size_t begin = 0; begin < settings.size();) {
+      size_t end = std::min(settings.find(' ', begin), settings.size());
+      apply_setting(config, settings.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return config;
+  }
+};
+
+TEST_P(SameFiles, SameSeedAndThreadsGiveIdenticalFiles) {
+  TemporaryFolder folder;
+  set_threads(2);
+  run(config(), folder / "one");
+  run(config(), folder / "other");
+  set_threads(0);
+  expect_same_run(folder / "one", folder / "other");
+}
+
+TEST_P(SameFiles, StoppedAfterAnyEpochAndResumedGivesIdenticalFiles) {
+  TemporaryFolder folder;
+  run(config(), folder / "whole");
+  for (size_t epochs : {1, 5, 6, 7, 9, 14, 18, 19, 23}) {
+    SCOPED_TRACE(epochs);
+    auto out = folder / ("stopped" + std::to_string(epochs));
+    if (run(config(), out, stop_after(epochs)).finished) continue;  // fewer epochs in all
+    EXPECT_TRUE(run(config(), out, {}, resuming()).finished);
+    expect_same_run(folder / "whole", out);
+  }
+}
+
+TEST_P(SameFiles, StoppedAfterEveryEpochAndResumedGivesIdenticalFiles) {
+  TemporaryFolder folder;
+  run(config(), folder / "whole");
+  bool finished = run(config(), folder / "steps", stop_after(1)).finished;
+  for (size_t step = 0; !finished && step < 40; ++step)
+    finished = run(config(), folder / "steps", stop_after(1), resuming()).finished;
+  ASSERT_TRUE(finished);
+  expect_same_run(folder / "whole", folder / "steps");
+}
+
+INSTANTIATE_TEST_SUITE_P(Run, SameFiles,
+                         testing::Values("", "final.batch_size=64", "model=exphormer",
+                                         "final.batch_size=100 final.evaluate_every=4 "
+                                         "final.resample_every=3 final.log_scores=true"));
+
+TEST(Run, AnotherSeedGivesAnotherModel) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  run(config, folder / "zero");
+  config.seed = 1;
+  run(config, folder / "one");
+  EXPECT_NE(read_text(folder / "zero/model.safetensors"),
+            read_text(folder / "one/model.safetensors"));
+  EXPECT_NE(read_text(folder / "zero/scores.safetensors"),
+            read_text(folder / "one/scores.safetensors"));
+}
+
+TEST(Run, EverySwitchOfTheAblationRuns) {
+  for (const char* setting :
+       {"final.sampling=uniform", "final.sampling=top", "estimator.temperature=false",
+        "estimator.normalize_values=false", "final.log_scores=true", "final.truncate=5",
+        "final.resample_every=3", "estimator.layers=1", "estimator.modulation=sum",
+        "estimator.norm=layer", "estimator.norm=batch", "final.norm=layer", "final.post_layers=1",
+        "final.pre_layers=0", "final.degrees=[100, 100]", "expander.degree=0",
+        "split.ratio=50/25/25", "split.metric=accuracy", "model=exphormer"}) {
+    SCOPED_TRACE(setting);
+    TemporaryFolder folder;
+    Config config = quick_config();
+    apply_setting(config, setting);
+    RunResult result = run(config, folder / "run");
+    ASSERT_TRUE(result.finished);
+    EXPECT_GT(result.record.summary.test_mean, 0.1);
+    EXPECT_LE(result.record.summary.test_mean, 1.0);
+  }
+}
+
+TEST(Run, ExphormerTakesVirtualNodes) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  config.model = Model::exphormer;
+  config.final.virtual_nodes = 2;
+  config.data = folder / "mines.safetensors";
+  save_native(small_mines(20), config.data);
+  RunResult result = run(config, folder / "run");
+  ASSERT_TRUE(result.finished);
+  PredictOptions options;
+  options.run = folder / "run";
+  EXPECT_EQ(predict(options).nodes.size(), 400U);
+}
+
+TEST(Run, UniformSamplingNeedsNoEstimator) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  config.final.sampling = Sampling::uniform;
+  RunResult result = run(config, folder / "run");
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/estimator.safetensors"));
+  EXPECT_EQ(result.record.summary.estimator.epochs, 0U);
+}
+
+// 3000 nodes, clusters of 15, three neighbours a layer: a uniform sample keeps the two edges that
+// matter with probability 4%.
+double accuracy_on_bridge(Sampling sampling) {
+  TemporaryFolder folder;
+  BridgeOptions bridge;
+  bridge.nodes = 3000;
+  bridge.cluster = 15;
+  Config config;
+  config.threads = 2;
+  config.split.metric = Metric::accuracy;
+  config.expander.degree = 0;
+  config.estimator.width = 16;
+  config.estimator.optimiser.epochs = 200;
+  config.estimator.optimiser.learning_rate = 0.03;
+  config.estimator.gamma = 0.97;
+  config.final.width = 16;
+  config.final.degrees = {3, 3};
+  config.final.dropout = 0;
+  config.final.sampling = sampling;
+  RunOptions options;
+  options.out = folder / "run";
+  return run_training(make_problem(generate_bridge(bridge), config), config, options, {})
+      .record.summary.test_mean;
+}
+
+TEST(Run, AttentionBasedSamplingSolvesBridgeWhereUniformSamplingDoesNot) {
+  EXPECT_GT(accuracy_on_bridge(Sampling::weighted), 0.95);
+  EXPECT_LT(accuracy_on_bridge(Sampling::uniform), 0.65);
+}
+
+TEST(Run, ScoresFromAFileServeATrainingOfAnotherWidth) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  config.data = folder / "mines.safetensors";
+  save_native(small_mines(20), config.data);
+  Problem problem = make_problem(small_mines(20), config);
+  EstimateResult estimate = run_estimate(problem, config, folder / "scores", {});
+  EXPECT_GT(estimate.validation, 0.3);
+  run(config, folder / "whole");
+  EXPECT_EQ(read_text(folder / "scores"), read_text(folder / "whole/scores.safetensors"));
+
+  RunOptions options;
+  options.scores = folder / "scores";
+  run(config, folder / "shared", {}, options);
+  EXPECT_EQ(read_text(folder / "shared/model.safetensors"),
+            read_text(folder / "whole/model.safetensors"));
+  config.final.width = 16;
+  EXPECT_TRUE(run(config, folder / "wide", {}, options).finished);
+  PredictOptions predicting;
+  predicting.run = folder / "wide";
+  EXPECT_EQ(predict(predicting).nodes.size(), 400U);
+  predicting.data = config.data;
+  EXPECT_SAYS(predict(predicting), "trained on scores from a file and has no estimator");
+}
+
+TEST(Run, ScoresOfAnotherGraphAreRefusedBeforeTheFolderIsMade) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  run_estimate(make_problem(small_mines(20), config), config, folder / "scores", {});
+  config.expander.seed = 1;
+  RunOptions options;
+  options.scores = folder / "scores";
+  EXPECT_SAYS(run(config, folder / "run", {}, options), "holds the scores of another graph");
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+TEST(Run, SettingsThatCannotWorkAreRefusedBeforeTheFolderIsMade) {
+  for (auto [setting, sentence] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"final.heads=3", "a width of 8 cannot be shared by 3 heads"},
+           {"final.heads=0", "heads"},
+           {"final.width=0", "width"},
+           {"estimator.width=0", "width"}}) {
+    TemporaryFolder folder;
+    Config config = quick_config();
+    apply_setting(config, setting);
+    EXPECT_SAYS(run(config, folder / "run"), sentence);
+    EXPECT_FALSE(std::filesystem::exists(folder / "run")) << setting;
+  }
+}
+
+TEST(Run, AFolderThatHoldsARunIsNotOverwritten) {
+  TemporaryFolder folder;
+  run(quick_config(), folder / "run");
+  std::string before = read_text(folder / "run/model.safetensors");
+  Config other = quick_config();
+  other.seed = 9;
+  EXPECT_SAYS(run(other, folder / "run"), "already holds a run");
+  EXPECT_EQ(read_text(folder / "run/model.safetensors"), before);
+}
+
+TEST(Run, ResumingWithAnotherConfigurationNamesTheKey) {
+  TemporaryFolder folder;
+  run(quick_config(), folder / "run", stop_after(3));
+  Config other = quick_config();
+  other.final.width = 16;
+  EXPECT_SAYS(run(other, folder / "run", {}, resuming()),
+              "belongs to another configuration: final.width is 8 there and 16 here");
+  other = quick_config();
+  other.data = "other.safetensors";
+  EXPECT_SAYS(run(other, folder / "run", {}, resuming()), "data is 'mines.safetensors' there");
+}
+
+TEST(Run, ResumingOnAnotherGraphIsRefused) {
+  TemporaryFolder folder;
+  run(quick_config(), folder / "run", stop_after(3));
+  EXPECT_SAYS(run(quick_config(), folder / "run", {}, resuming(), 21), "belongs to another graph");
+}
+
+TEST(Run, ResumingNothingIsRefusedAndMakesNoFolder) {
+  TemporaryFolder folder;
+  EXPECT_SAYS(run(quick_config(), folder / "none", {}, resuming()), "holds no run to resume");
+  EXPECT_FALSE(std::filesystem::exists(folder / "none"));
+}
+
+TEST(Run, ResumingAFinishedRunTrainsNothingAgain) {
+  TemporaryFolder folder;
+  RunRecord record = run(quick_config(), folder / "run").record;
+  RunHooks hooks;
+  hooks.on_epoch = [](const EpochRecord&, size_t) { FAIL() << "an epoch was trained"; };
+  RunResult again = run(quick_config(), folder / "run", hooks, resuming());
+  EXPECT_TRUE(again.finished);
+  EXPECT_EQ(to_json(again.record.summary), to_json(record.summary));
+}
+
+TEST(Run, ResumesARunThatWasKilledBeforeItsGraphWasWritten) {
+  TemporaryFolder folder;
+  run(quick_config(), folder / "whole");
+  run(quick_config(), folder / "run", stop_after(1));
+  for (const char* file : {"attention.safetensors", "checkpoint.safetensors", "metrics.csv"})
+    std::filesystem::remove(folder / "run" / file);
+  EXPECT_TRUE(run(quick_config(), folder / "run", {}, resuming()).finished);
+  expect_same_run(folder / "whole", folder / "run");
+}
+
+TEST(Run, LossThatIsNoNumberNamesEpochAndLayerAndKeepsTheCheckpoint) {
+  for (auto [setting, epoch] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"final.batch_size=0", "epoch 2 of 6, first in pre-layer 1"},
+           {"final.batch_size=64", "epoch 1 of 6, first in pre-layer 1"}}) {
+    SCOPED_TRACE(setting);
+    TemporaryFolder folder;
+    Config config = quick_config();
+    apply_setting(config, setting);
+    config.final.optimiser.learning_rate = 1e30;
+    EXPECT_SAYS(run(config, folder / "run"),
+                std::string("the final network's loss is no longer a number in ") + epoch);
+    auto checkpoint = load_checkpoint(folder / "run/checkpoint.safetensors");
+    ASSERT_TRUE(checkpoint.has_value());
+    EXPECT_EQ(checkpoint->phase, "estimator");
+    EXPECT_FALSE(std::filesystem::exists(folder / "run/model.safetensors"));
+  }
+}
+
+TEST(Run, ValidationNodesOfOneClassAreASentence) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(20);
+  Buffer<int32_t> classes(data.nodes(), MemoryTag::other);
+  std::copy(data.labels.classes.begin(), data.labels.classes.end(), classes.begin());
+  for (NodeId node : data.splits[0].validation) classes[node] = 0;
+  data.labels.classes = std::move(classes);
+  RunOptions options;
+  options.out = folder / "run";
+  EXPECT_SAYS(
+      run_training(make_problem(std::move(data), quick_config()), quick_config(), options, {}),
+      "the metric cannot be computed on the validation nodes");
+}
+
+TEST(RunLock, IsHeldByOneAtATime) {
+  TemporaryFolder folder;
+  {
+    RunLock lock(folder / "lock");
+    EXPECT_SAYS(RunLock(folder / "lock"), "another spex is working on " + folder.path.string());
+  }
+  RunLock again(folder / "lock");
+}
+
+}  // namespace
+}  // namespace spex
