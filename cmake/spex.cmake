@@ -74,6 +74,7 @@ set(SPEX_ALL_ROOMS spex_report spex_train spex_model spex_sample spex_ops spex_d
 # tests/ROOM/*.cpp become one program per room; each test case is known to ctest.
 function(spex_tests)
   include(GoogleTest)
+  add_custom_target(tests)  # all test programs, and nothing else
   file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true tests/*)
   foreach(folder ${folders})
     get_filename_component(name ${folder} NAME)
@@ -85,6 +86,10 @@ function(spex_tests)
                                  SPEX_BINARY_DIR="${PROJECT_BINARY_DIR}")
       target_link_libraries(test_${name} PRIVATE ${SPEX_ALL_ROOMS} GTest::gtest_main)
       gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+      add_dependencies(tests test_${name})
+      if(name STREQUAL cli)  # its tests run the program
+        add_dependencies(test_cli spex)
+      endif()
     endif()
   endforeach()
   spex_header_test()

@@ -1,0 +1,99 @@
+#include <spex/data/generators.h>
+#include <spex/data/native.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "cli/program.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+TEST(Usage, HelpOfEveryCommandFitsAScreenAndShowsAnExample) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{},
+                                             {"train"},
+                                             {"estimate"},
+                                             {"predict"},
+                                             {"report"},
+                                             {"data"},
+                                             {"data", "info"},
+                                             {"data", "convert"},
+                                             {"data", "generate"}}) {
+    Outcome help = spex(command + "--help");
+    SCOPED_TRACE(help.out);
+    EXPECT_EQ(help.code, 0);
+    EXPECT_EQ(help.err, "");
+    EXPECT_NE(help.out.find("Example"), std::string::npos);
+    EXPECT_NE(help.out.find("\n  spex "), std::string::npos);
+    std::stringstream lines(help.out);
+    size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 100U) << line;
+    EXPECT_LE(count, 40U);
+  }
+}
+
+TEST(Usage, VersionIsPrinted) {
+  Outcome version = spex({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.out.substr(0, 5), "spex ");
+}
+
+TEST(Usage, WrongCommandLinesExitWithTwo) {
+  expect_fails(spex({}), 2, "(see spex --help)");
+  expect_fails(spex({"data"}), 2, "(see spex data --help)");
+  expect_fails(spex({"train"}), 2, "DATA is required (see spex train --help)");
+  expect_fails(spex({"train", "minesweeper", "--seed", "x"}), 2, "--seed");
+  expect_fails(spex({"train", "minesweeper", "--checkpoint-seconds", "-1"}), 2,
+               "--checkpoint-seconds");
+}
+
+TEST(Usage, MistypedCommandsAndOptionsSuggestTheRightOnes) {
+  expect_fails(spex({"trian", "x"}), 2, "there is no command trian; did you mean train?");
+  expect_fails(spex({"data", "generat", "x"}), 2, "did you mean generate? (see spex data --help)");
+  expect_fails(spex({"train", "minesweeper", "--ouut", "x"}), 2,
+               "there is no option --ouut; did you mean --out? (see spex train --help)");
+  expect_fails(spex({"predict", "run", "--node=3"}), 2, "did you mean --nodes?");
+}
+
+TEST(Usage, MistypedKeysPresetsAndGeneratorsSuggestTheRightOnes) {
+  TemporaryFolder folder;
+  std::string out = folder / "run";
+  expect_fails(spex({"train", "minesweeper", "--set", "final.widht=3", "--out", out}), 1,
+               "there is no setting called final.widht; did you mean final.width?");
+  expect_fails(spex({"train", "minesweeper", "--set", "final.width=x", "--out", out}), 1,
+               "final.width needs a whole number");
+  expect_fails(spex({"train", "minesweeper", "--preset", "toloker", "--out", out}), 1,
+               "did you mean tolokers?");
+  expect_fails(spex({"train", "minesweper", "--out", out}), 1,
+               "minesweper does not exist; did you mean the generator minesweeper?");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Usage, FilesThatAreNotThereOrNotWhatTheyShouldBeAreASentence) {
+  TemporaryFolder folder;
+  std::string nothing = folder / "nothing.npz", text = folder / "text.npz";
+  write_text(text, std::string("PK\3\4\0\1\2", 7));
+  expect_fails(spex({"train", nothing}), 1, "does not exist");
+  expect_fails(spex({"train", text}), 1, text);
+  expect_fails(spex({"data", "info", nothing}), 1, "does not exist");
+  expect_fails(spex({"report", folder.path}), 1, "not the directory of a finished run");
+  expect_fails(spex({"predict", folder.path}), 1, "holds no finished run");
+  expect_fails(spex({"train", "minesweeper", "--config", nothing}), 1, "cannot open");
+}
+
+TEST(Usage, OutputOnAFullDiskIsAnError) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  Surroundings full;
+  full.out = "/dev/full";
+  TemporaryFolder folder;
+  save_native(generate("bridge", {0, 400, 5}), folder / "bridge.safetensors");
+  Outcome outcome = spex({"data", "info", folder / "bridge.safetensors"}, full);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("No space left on device"), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace spex
