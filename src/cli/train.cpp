@@ -95,9 +95,8 @@ void add_train_command(CLI::App& app) {
       ->type_name("DIR")
       ->default_val("runs/latest");
   command
-      ->add_option(
-          "--memory", request->memory,
-          "Stay below this much memory, such as 2GiB: chooses the batch size, or says why not")
+      ->add_option("--memory", request->memory,
+                   "Stay below this, such as 2GiB: sets the batch size, or refuses")
       ->type_name("SIZE");
   command->add_flag("--dry-run", request->dry_run,
                     "Print the plan, bytes and time per phase, and stop");

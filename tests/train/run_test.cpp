@@ -188,6 +188,7 @@ SeedResult train_on_bridge(Sampling sampling, size_t seed) {
   config.estimator.optimiser.epochs = 200;
   config.estimator.optimiser.learning_rate = 0.05;
   config.estimator.gamma = 0.95;
+  config.estimator.norm = Norm::graph;
   config.final.width = 16;
   config.final.degrees = {4, 4};
   config.final.dropout = 0;
