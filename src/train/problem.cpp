@@ -1,5 +1,6 @@
 #include <spex/core/error.h>
 #include <spex/core/log.h>
+#include <spex/core/memory.h>
 #include <spex/data/generators.h>
 #include <spex/data/reader.h>
 #include <spex/data/splits.h>
@@ -76,6 +77,7 @@ Problem make_problem(Dataset data, const Config& config) {
   problem.graph_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   problem.data = std::move(data);
+  trim_memory();  // what building the graph needed is not needed again
   return problem;
 }
 
