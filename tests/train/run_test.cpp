@@ -172,23 +172,23 @@ TEST(Run, UniformSamplingNeedsNoEstimator) {
   EXPECT_EQ(result.record.summary.estimator.epochs, 0U);
 }
 
-// Clusters of 20, four neighbours a layer: a uniform sample keeps the two edges that matter with
-// probability 4%.
+// Clusters of 15, four neighbours a layer: a uniform sample keeps the two edges that matter with
+// probability 7%.
 SeedResult train_on_bridge(Sampling sampling, size_t seed) {
   TemporaryFolder folder;
   BridgeOptions bridge;
-  bridge.nodes = 3200;
-  bridge.cluster = 20;
+  bridge.nodes = 3000;
+  bridge.cluster = 15;
   Config config;
   config.seed = seed;
-  config.threads = 2;
+  config.threads = 1;
   config.split.metric = Metric::accuracy;
   config.expander.degree = 0;
   config.estimator.width = 16;
   config.estimator.optimiser.epochs = 200;
-  config.estimator.optimiser.learning_rate = 0.05;
-  config.estimator.gamma = 0.95;
-  config.estimator.norm = Norm::graph;
+  config.estimator.optimiser.learning_rate = 0.03;
+  config.estimator.gamma = 0.97;
+  config.estimator.norm = Norm::batch;
   config.final.width = 16;
   config.final.degrees = {4, 4};
   config.final.dropout = 0;
@@ -199,10 +199,11 @@ SeedResult train_on_bridge(Sampling sampling, size_t seed) {
       .record.summary.seeds.at(0);
 }
 
-// Three of four estimators find the bridge; the best of a few is chosen, on validation.
+// About four of five estimators find the bridge, which ones depends on rounding; the best of a few
+// is chosen, on validation.
 SeedResult best_on_bridge(Sampling sampling) {
   SeedResult best;
-  for (size_t seed = 0; seed < 3 && best.validation < 0.95; ++seed) {
+  for (size_t seed = 0; seed < 4 && best.validation < 0.95; ++seed) {
     SeedResult result = train_on_bridge(sampling, seed);
     if (result.validation > best.validation) best = result;
   }
@@ -210,8 +211,10 @@ SeedResult best_on_bridge(Sampling sampling) {
 }
 
 TEST(Run, AttentionBasedSamplingSolvesBridgeWhereUniformSamplingDoesNot) {
+  set_threads(1);
   EXPECT_GT(best_on_bridge(Sampling::weighted).test, 0.95);
   EXPECT_LT(best_on_bridge(Sampling::uniform).test, 0.65);
+  set_threads(0);
 }
 
 TEST(Run, ScoresFromAFileServeATrainingOfAnotherWidth) {
