@@ -53,7 +53,9 @@ void train(Request& request) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Config config = resolve(request.settings, data);
   set_threads(static_cast<int>(config.threads));
+  check(config);
   PlanInput input = plan_input(data, config);
+  input.scores_given = !request.run.scores.empty();
   request.run.plan = request.memory.empty() ? make_plan(input, config)
                                             : fit_plan(input, config, parse_size(request.memory));
   if (request.dry_run) {

@@ -66,6 +66,10 @@ void* system_allocate(size_t bytes) {
   size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* pointer = std::aligned_alloc(alignment, rounded);
+  if (!pointer) {
+    trim_memory();  // what the pool holds in other sizes may be enough
+    pointer = std::aligned_alloc(alignment, rounded);
+  }
   if (!pointer) fail("the system has no {:.1f} GiB of memory to give", bytes / 1073741824.0);
   if (bytes >= kHugePage) madvise(pointer, rounded, MADV_HUGEPAGE);
   return pointer;

@@ -164,6 +164,9 @@ void validate(const Dataset& dataset) {
           source, feature_count(dataset.features), kMaxFeatures);
   std::visit([&](const auto& features) { check(features, nodes, source); }, dataset.features);
   check_labels(dataset.labels, nodes, source);
+  require(dataset.class_names.empty() || dataset.class_names.size() == dataset.labels.outputs,
+          "{}: {} class names for {} classes", source, dataset.class_names.size(),
+          dataset.labels.outputs);
   parallel_blocks(dataset.splits.size(), [&](size_t s) {
     const Split& split = dataset.splits[s];
     std::vector<bool> taken(nodes);

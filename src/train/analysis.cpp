@@ -121,7 +121,9 @@ std::vector<LayerAttention> analyse_attention(const Scores& scores, const Attent
 
 void analyse_degrees(RunDetails& details, const CsrGraph& graph) {
   details.degree_bounds = {0, 1};
-  while (details.degree_bounds.back() <= graph.nodes())
+  size_t largest = 0;  // parallel edges can make it more than the number of nodes
+  for (size_t i = 0; i < graph.nodes(); ++i) largest = std::max(largest, graph.degree(i));
+  while (details.degree_bounds.back() <= largest)
     details.degree_bounds.push_back(details.degree_bounds.back() * 2);
   details.degree_histogram.assign(details.degree_bounds.size() - 1, 0);
   for (size_t i = 0; i < graph.nodes(); ++i) {

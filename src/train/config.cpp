@@ -262,6 +262,36 @@ void apply_setting(Config& config, const std::string& assignment) {
   set_value(config, assignment.substr(0, equals), assignment.substr(equals + 1), "");
 }
 
+void check(const Config& config) {
+  for (const auto& [room, o] : {std::pair{"estimator", &config.estimator.optimiser},
+                                std::pair{"final", &config.final.optimiser}}) {
+    require(o->epochs > 0, "{}.epochs must be at least 1", room);
+    require(o->learning_rate > 0, "{}.learning_rate must be above 0", room);
+    require(o->clip > 0, "{}.clip must be above 0; a very large one clips nothing", room);
+    require(o->weight_decay >= 0, "{}.weight_decay must not be negative", room);
+  }
+  const EstimatorConfig& e = config.estimator;
+  require(e.tau_min > 0 && e.gamma > 0, "estimator.tau_min and estimator.gamma must be above 0");
+  const FinalConfig& f = config.final;
+  require(f.dropout >= 0 && f.dropout < 1, "final.dropout must be at least 0 and below 1, not {}",
+          f.dropout);
+  for (size_t degree : f.degrees)
+    require(degree >= 1 && degree <= 65535, "final.degrees must be from 1 to 65535, not {}",
+            degree);
+  require(f.width <= 1024 && f.heads <= 64 && e.width <= 1024,
+          "final.width and estimator.width can be at most 1024, final.heads at most 64");
+  require(f.evaluate_every > 0 && f.resample_every > 0,
+          "final.evaluate_every and final.resample_every must be at least 1");
+  require(config.model == Model::exphormer || f.norm != Norm::graph,
+          "final.norm=graph needs the whole graph in every pass; a sampled network can have batch "
+          "or layer");
+}
+
+bool needs_scores(const Config& config) {
+  return config.model == Model::spexphormer &&
+         (config.final.sampling != Sampling::uniform || config.final.log_scores);
+}
+
 std::string to_toml(const Config& config) {
   std::map<std::string, std::string> sections;
   std::vector<std::string> order;

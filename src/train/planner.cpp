@@ -42,7 +42,8 @@ double attention_edges(const PlanInput& in, const Config& config) {
 
 // Neighbours, offsets and two segment ends per node; the transpose of a symmetric graph is itself.
 double graph_bytes(const PlanInput& in, const Config& config) {
-  return 4.0 * attention_edges(in, config) + 24.0 * static_cast<double>(in.nodes);
+  double one = 4.0 * attention_edges(in, config) + 24.0 * static_cast<double>(in.nodes);
+  return in.symmetric ? one : 2.0 * one;
 }
 
 // Floats per node that one layer keeps, and that undoing its attention needs on top.
@@ -154,6 +155,8 @@ PhasePlan final_plan(const PlanInput& in, const Config& config, double base) {
             : std::ceil(static_cast<double>(in.train_nodes) / static_cast<double>(f.batch_size));
   double logits = static_cast<double>(in.nodes * in.outputs) * kFloat;
   double builder = exphormer ? 0.0 : 8.0 * static_cast<double>(in.nodes);
+  if (f.truncate > 0)  // a copy of the scores, cut
+    builder += 2.0 * static_cast<double>(f.degrees.size()) * attention_edges(in, config);
   return {"final", static_cast<size_t>(base + builder + std::max(step.bytes, logits)),
           step.seconds * steps * (1.0 + kEvaluationShare) *
               static_cast<double>(f.optimiser.epochs * config.seeds)};
@@ -170,6 +173,7 @@ PlanInput plan_input(const Dataset& data, const Config& config) {
   in.outputs = objective.outputs();
   in.train_nodes = choose_split(data, config.split).train.size();
   in.resident_bytes = memory_use().current;
+  in.symmetric = data.graph.symmetric;
   return in;
 }
 
@@ -190,7 +194,7 @@ Plan make_plan(const PlanInput& in, const Config& config) {
   bool sampled = config.model == Model::spexphormer;
   Plan plan;
   plan.batch_size = sampled ? config.final.batch_size : 0;
-  if (sampled && config.final.sampling != Sampling::uniform)
+  if (needs_scores(config) && !in.scores_given)
     plan.phases.push_back(estimator_plan(in, config, base));
   plan.phases.push_back(final_plan(in, config, base));
   return plan;

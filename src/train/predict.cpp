@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 namespace spex {
@@ -98,12 +99,9 @@ void check_nodes(std::span<const NodeId> nodes, size_t count) {
 Meaning meaning_of(const SavedNetwork& saved) {
   Meaning meaning;
   meaning.task = static_cast<Task>(metadata_number(saved, "task"));
-  const std::string& names = saved.metadata.at("class_names");
-  for (size_t begin = 0; begin < names.size();) {
-    size_t end = std::min(names.find('\n', begin), names.size());
-    meaning.class_names.push_back(names.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  auto names = nlohmann::json::parse(saved.metadata.at("class_names"), nullptr, false);
+  require(names.is_array(), "the saved network's class names are damaged");
+  meaning.class_names = names.get<std::vector<std::string>>();
   return meaning;
 }
 
@@ -138,6 +136,9 @@ Meaning meaning_of(const Dataset& data) {
 
 Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning) {
   size_t columns = meaning.class_names.size();
+  bool one_logit = meaning.task == Task::classes && columns == 2;
+  require(logits.cols == (one_logit ? 1 : columns),
+          "{} outputs of the network do not fit {} classes", logits.cols, columns);
   Matrix out(logits.rows, columns, MemoryTag::activations);
   for (size_t r = 0; r < logits.rows; ++r) {
     const float* row = logits.row(r);
@@ -146,7 +147,7 @@ Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning) {
       std::copy_n(row, columns, to);
     } else if (meaning.task == Task::binary_labels) {
       for (size_t c = 0; c < columns; ++c) to[c] = 1.0F / (1.0F + std::exp(-row[c]));
-    } else if (columns == 2) {
+    } else if (one_logit) {
       to[1] = 1.0F / (1.0F + std::exp(-row[0]));
       to[0] = 1.0F - to[1];
     } else {
@@ -198,19 +199,31 @@ Predictions predict(const PredictOptions& options) {
   return result;
 }
 
+namespace {
+
+// A field of a CSV line, quoted where it must be.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
 void write_csv(std::ostream& out, const Predictions& p) {
   bool classes = p.meaning.task == Task::classes;
   out << "node" << (classes ? ",prediction" : "");
   for (const std::string& name : p.meaning.class_names)
-    out << (p.meaning.task == Task::regression ? ",value_" : ",p_") << name;
+    out << ',' << csv_field((p.meaning.task == Task::regression ? "value_" : "p_") + name);
   out << '\n';
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     ConstMatrixView row = p.values.view().block(i, 1);
     out << p.nodes[i];
     if (classes)
       out << ','
-          << p.meaning.class_names[static_cast<size_t>(
-                 std::max_element(row.data, row.data + row.cols) - row.data)];
+          << csv_field(p.meaning.class_names[static_cast<size_t>(
+                 std::max_element(row.data, row.data + row.cols) - row.data)]);
     for (size_t c = 0; c < row.cols; ++c) out << ',' << fmt::format("{:.6g}", row(0, c));
     out << '\n';
   }

@@ -7,12 +7,26 @@
 #include <spex/graph/expander.h>
 #include <spex/train/problem.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 namespace spex {
 namespace {
 
 constexpr size_t kLargeGraph = 200'000;  // nodes; above, batches and fewer layers
+
+// Nodes without a class can be neither learned from nor judged.
+SharedArray<NodeId> labelled(const SharedArray<NodeId>& part, const Labels& labels) {
+  if (labels.task != Task::classes) return part;
+  auto known = [&](NodeId node) { return labels.classes[node] >= 0; };
+  auto count = static_cast<size_t>(std::count_if(part.begin(), part.end(), known));
+  if (count == part.size()) return part;
+  Buffer<NodeId> kept(count, MemoryTag::other);
+  std::copy_if(part.begin(), part.end(), kept.begin(), known);
+  log("{} nodes of the split have no label and are left out", part.size() - count);
+  return kept;
+}
 
 void check_split(const Split& split) {
   require(!split.train.empty(), "the split has no training nodes");
@@ -43,6 +57,8 @@ Split choose_split(const Dataset& data, const DataConfig& config) {
                                       parse_ratio(config.ratio.empty() ? "60/20/20" : config.ratio),
                                       config.split_seed)
                        : stored_split(data, config.split);
+  split = {labelled(split.train, data.labels), labelled(split.validation, data.labels),
+           labelled(split.test, data.labels)};
   check_split(split);
   return split;
 }

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "train/run_summary.h"
@@ -70,23 +72,30 @@ class TrainingRun {
   void check_request() {
     require(!options_.resume || fs::exists(files_.config()),
             "{} holds no run to resume; leave --resume out to start one", files_.folder.string());
+    check(config_);
     make_final_network(config_.seed);
-    if (!needs_scores()) return;
+    check_validation();
+    if (!needs_scores(config_)) return;
     if (options_.scores.empty())
       make_estimator(config_.seed);
     else
       scores_ = load_scores(options_.scores, problem_.graph, problem_.fingerprint);
   }
 
+  // The metric that chooses the best epoch must exist on the validation nodes.
+  void check_validation() const {
+    Matrix zeros =
+        Matrix::zeros(problem_.data.nodes(), objective_.outputs(), MemoryTag::activations);
+    double score = objective_.score(zeros, problem_.split.validation.span());
+    require(!std::isnan(score),
+            "{} cannot be computed on the validation nodes: their labels are all alike",
+            name(objective_.metric()));
+  }
+
   // The summary is the last file of a run, so nothing is left to do but the report.
   RunResult finished_before() {
     fs::remove(files_.checkpoint());
     return {true, load_record(files_.folder)};
-  }
-
-  bool needs_scores() const {
-    return config_.model == Model::spexphormer &&
-           (config_.final.sampling != Sampling::uniform || config_.final.log_scores);
   }
 
   Network make_estimator(size_t seed) const {
@@ -111,9 +120,12 @@ class TrainingRun {
   // configuration.
   void open_folder() {
     if (!options_.resume) {
-      require(!fs::exists(files_.config()),
-              "{} already holds a run; give another --out, or --resume to continue that one",
-              files_.folder.string());
+      for (const fs::path& file :
+           {files_.config(), files_.metrics(), files_.estimator(), files_.scores(),
+            files_.attention(), files_.model(), files_.checkpoint(), files_.summary()})
+        require(!fs::exists(file),
+                "{} already holds a run ({}); give another --out, or --resume to continue that one",
+                files_.folder.string(), file.filename().string());
       write_text(files_.config(), to_toml(config_));
       save_attention_graph(files_.attention(), problem_.graph, problem_.fingerprint);
       return;
@@ -189,16 +201,15 @@ class TrainingRun {
 
   std::map<std::string, std::string> network_metadata(const Network& network, size_t seed,
                                                       const TrainState& state) const {
-    return {
-        {"inputs", fmt::format("{}", network.options().inputs)},
-        {"outputs", fmt::format("{}", network.options().outputs)},
-        {"edge_types", fmt::format("{}", network.options().edge_types)},
-        {"seed", fmt::format("{}", seed)},
-        {"best_epoch", fmt::format("{}", state.best_epoch)},
-        {"validation", fmt::format("{}", state.best_validation)},
-        {"temperature", fmt::format("{}", state.best_temperature)},
-        {"task", fmt::format("{}", static_cast<int>(problem_.data.labels.task))},
-        {"class_names", fmt::format("{}", fmt::join(meaning_of(problem_.data).class_names, "\n"))}};
+    return {{"inputs", fmt::format("{}", network.options().inputs)},
+            {"outputs", fmt::format("{}", network.options().outputs)},
+            {"edge_types", fmt::format("{}", network.options().edge_types)},
+            {"seed", fmt::format("{}", seed)},
+            {"best_epoch", fmt::format("{}", state.best_epoch)},
+            {"validation", fmt::format("{}", state.best_validation)},
+            {"temperature", fmt::format("{}", state.best_temperature)},
+            {"task", fmt::format("{}", static_cast<int>(problem_.data.labels.task))},
+            {"class_names", nlohmann::json(meaning_of(problem_.data).class_names).dump()}};
   }
 
   // Keeps the network if it is better on validation than the one in the file.
@@ -215,7 +226,7 @@ class TrainingRun {
 
   // Phase 1, or the scores that were given. False if it was told to stop.
   bool obtain_scores() {
-    if (!needs_scores()) return true;
+    if (!needs_scores(config_)) return true;
     if (!fs::exists(files_.scores())) {
       if (scores())
         save_scores(files_.scores(), scores_, problem_.fingerprint);
@@ -295,6 +306,25 @@ class TrainingRun {
     analyse_predictions(details, problem_.data, logits, test);
   }
 
+  std::vector<PipelineStep> make_steps() const {
+    size_t graph_bytes =
+        sizeof(NodeId) * problem_.graph.edges() +
+        sizeof(EdgeOffset) * (problem_.graph.offsets.size() + problem_.graph.segment_ends.size());
+    std::vector<PipelineStep> steps = {
+        {"read data", options_.read_seconds, 0, 0, 0},
+        {"attention graph", problem_.graph_seconds, graph_bytes, 0, 0}};
+    for (const PhasePlan& phase : options_.plan.phases) {
+      PipelineStep step{phase.name, 0, 0, phase.seconds, phase.bytes};
+      for (const EpochRecord& r : records_)
+        if (r.phase == phase.name) {
+          step.seconds += r.seconds;
+          step.peak_bytes = std::max(step.peak_bytes, r.peak_bytes);
+        }
+      steps.push_back(step);
+    }
+    return steps;
+  }
+
   void finish(RunResult& result) {
     SavedNetwork saved = load_network(files_.model());
     Network network = make_final_network(config_.seed);
@@ -306,6 +336,7 @@ class TrainingRun {
       record.details.attention = analyse_attention(scores_, problem_.graph, config_.final.degrees);
     record.details.spectral_gap = problem_.spectral_gap;
     record.details.required_gap = problem_.required_gap;
+    record.details.steps = make_steps();
     record.summary = summarise_run(problem_, config_, records_);
     record.summary.metric = name(objective_.metric());
     record.summary.final.parameters = network.parameters().count();

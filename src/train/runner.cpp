@@ -93,7 +93,7 @@ class FullGraphRunner : public Runner {
 
   std::string find_not_finite(const EpochSettings& settings) override {
     return first_not_finite(training_pass(c_, settings), [&](const Pass& pass) {
-      Tape tape(false);
+      Tape tape;  // recording, or dropout would do nothing
       c_.network.forward(tape, input_, plan_, pass);
     });
   }
@@ -157,7 +157,7 @@ class BatchRunner : public Runner {
     for_batches(nodes, settings, [&](const Prepared& prepared) {
       if (!found.empty()) return;
       found = first_not_finite(training_pass(c_, settings), [&](const Pass& pass) {
-        Tape tape(false);
+        Tape tape;
         forward(tape, prepared.batch, prepared.features->input(), pass);
       });
     });
@@ -203,6 +203,7 @@ class BatchRunner : public Runner {
       nodes.push_back(c_.split.train[at]);
     TrainedEpoch result;
     for_batches(nodes, settings, [&](const Prepared& prepared) {
+      if (std::isnan(result.loss)) return;  // nothing may change once a step has failed
       Tape tape;
       Var logits =
           forward(tape, prepared.batch, prepared.features->input(), training_pass(c_, settings));

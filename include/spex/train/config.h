@@ -90,6 +90,12 @@ struct Config {
 void apply_toml(Config& config, std::string_view text, const std::string& source);
 void apply_setting(Config& config, const std::string& assignment);
 
+// Throws if a value can never work, before anything is trained.
+void check(const Config& config);
+
+// Whether the final network draws by an estimator's scores, or reads them.
+bool needs_scores(const Config& config);
+
 std::string to_toml(const Config& config);  // complete: every value in force
 
 struct ConfigKey {

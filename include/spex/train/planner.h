@@ -17,8 +17,9 @@ struct PlanInput {
   size_t features = 0;
   size_t outputs = 0;  // logits per node
   size_t train_nodes = 0;
-  size_t resident_bytes =
-      0;  // counted memory the data set itself holds (nothing when it is mapped)
+  size_t resident_bytes = 0;  // counted memory of the data set (nothing when it is mapped)
+  bool symmetric = true;      // a directed graph has a transpose of its own
+  bool scores_given = false;  // no estimator is trained
 };
 PlanInput plan_input(const Dataset& data, const Config& config);
 
