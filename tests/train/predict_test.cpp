@@ -159,8 +159,10 @@ TEST(Probabilities, FollowTheTask) {
   EXPECT_EQ(labels(1, 1), 0.0F);
   Matrix targets = to_probabilities(logits, {Task::regression, {"a", "b", "c"}});
   EXPECT_EQ(targets(1, 0), 1000.0F);
-  Matrix two = to_probabilities(logits.view().block(0, 1), {Task::classes, {"no", "yes"}});
+  Matrix two =
+      to_probabilities(logits.view().block(0, 1).columns(0, 1), {Task::classes, {"no", "yes"}});
   EXPECT_EQ(two(0, 0), 0.5F);
+  EXPECT_THROW(to_probabilities(logits, {Task::classes, {"no", "yes"}}), Error);
 }
 
 }  // namespace

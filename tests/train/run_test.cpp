@@ -350,7 +350,7 @@ TEST(Run, ValidationNodesOfOneClassAreASentence) {
   options.out = folder / "run";
   EXPECT_SAYS(
       run_training(make_problem(std::move(data), quick_config()), quick_config(), options, {}),
-      "the metric cannot be computed on the validation nodes");
+      "cannot be computed on the validation nodes");
 }
 
 TEST(RunLock, IsHeldByOneAtATime) {
