@@ -22,7 +22,8 @@ demo: build
 # Each program prints rates, and the limits measured in the same run. bench/reproduce and bench/scale,
 # which train, are commands of their own.
 bench: build
-	@for program in $(filter-out %/reproduce_bench %/scale_bench,$(wildcard $(BUILD)/*_bench)); do \
+	@for program in $(BUILD)/*_bench; do \
+	  case $$program in */reproduce_bench | */scale_bench) continue ;; esac; \
 	  echo "== $${program##*/}"; $$program || exit 1; done
 
 check:
