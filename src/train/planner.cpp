@@ -61,8 +61,10 @@ LayerFloats layer_floats(size_t width, size_t heads, bool normalized, bool dropo
   // rows.
   double table = packed ? 16.0 : padded > w ? 2.0 * padded : 0.0;
   double copies = padded > w ? 3.0 * padded : 0.0;
-  double backward = 2.0 * w + padded + h + w + 2.0 * padded + table + copies;
-  return {kept, backward};
+  double undoing = 2.0 * w + padded + h + w + 2.0 * padded + table + copies;
+  // By then what lies above the attention is gone: both sums, norm1's output and the hidden layer.
+  double freed = 5.0 * w + (dropout ? 2.0 * w : 0.0);
+  return {kept, std::max(0.0, undoing - freed)};
 }
 
 double dense_floats(size_t width, size_t layers) {
