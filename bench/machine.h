@@ -27,6 +27,17 @@ inline double median_seconds(const std::function<void()>& work, int rounds = 5) 
   return seconds[seconds.size() / 2];
 }
 
+// Uniform numbers in (-0.5, 0.5).
+inline Matrix noise(size_t rows, size_t cols, uint64_t seed) {
+  Matrix matrix(rows, cols, MemoryTag::other);
+  Random random(seed, Purpose::test);
+  parallel_for(matrix.size(), 1 << 16, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i)
+      matrix.data()[i] = static_cast<float>(random.uniform(i) - 0.5);
+  });
+  return matrix;
+}
+
 // Keeps the compiler from dropping a loop whose result nobody reads.
 inline void keep(float value) {
   asm volatile("" : : "x"(value));

@@ -12,6 +12,7 @@ namespace spex {
 namespace {
 
 using bench::median_seconds;
+using bench::noise;
 
 // Every node has `degree` random neighbours of one type. Not symmetric: the transpose is another
 // graph of the same kind, which is all that speed depends on.
@@ -31,16 +32,6 @@ AttentionGraph random_graph(size_t nodes, size_t degree, uint64_t seed) {
   graph.neighbours = std::move(neighbours);
   graph.types = 1;
   return graph;
-}
-
-Matrix noise(size_t rows, size_t cols, uint64_t seed) {
-  Matrix matrix(rows, cols, MemoryTag::other);
-  Random random(seed, Purpose::test);
-  parallel_for(matrix.size(), 1 << 16, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i)
-      matrix.data()[i] = static_cast<float>(random.uniform(i) - 0.5);
-  });
-  return matrix;
 }
 
 Var total(Tape& tape, const Var& y) {

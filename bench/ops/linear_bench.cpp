@@ -13,15 +13,7 @@
 namespace spex {
 namespace {
 
-Matrix noise(size_t rows, size_t cols, uint64_t seed) {
-  Matrix matrix(rows, cols, MemoryTag::other);
-  Random random(seed, Purpose::test);
-  parallel_for(matrix.size(), 1 << 16, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i)
-      matrix.data()[i] = static_cast<float>(random.uniform(i) - 0.5);
-  });
-  return matrix;
-}
+using bench::noise;
 
 // Rows are shared out among the threads, which is how one product uses them all.
 void products(Matrix& y, Matrix& dx, Matrix& dw, const Matrix& x, const Matrix& w,

@@ -1,5 +1,5 @@
-// Prepares padded rows and tables for the kernels (attention_kernels.h), cuts the rows into fixed
-// blocks, and hands the gradients back. N rows, H heads, D head width, W = H D.
+// Calls the kernels (attention_kernels.h) on padded rows (attention_rows.h) in fixed blocks, and
+// hands the gradients back. N rows, H heads, D head width, W = H D.
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
 #include <spex/ops/attention.h>
@@ -10,88 +10,12 @@
 #include <vector>
 
 #include "ops/attention_kernels.h"
+#include "ops/attention_rows.h"
 
 namespace spex {
 namespace {
 
 constexpr size_t kBlockRows = 128;
-
-// The kernels' head width: 4, or a multiple of 8.
-size_t padded_width(size_t width, bool packed) {
-  if (packed) return 8;
-  return width <= 4 ? 4 : (width + 7) / 8 * 8;
-}
-
-// Rows with every head padded by zeros to `padded` floats; the original rows when nothing is
-// missing.
-class PaddedRows {
- public:
-  PaddedRows() = default;
-  PaddedRows(ConstMatrixView in, size_t heads, size_t padded) {
-    size_t width = in.cols / heads;
-    if (width == padded && in.stride == in.cols) {
-      data_ = in.data;
-      return;
-    }
-    storage_ = Matrix::zeros(in.rows, heads * padded, MemoryTag::activations);
-    parallel_for(in.rows, 1024, [&](size_t begin, size_t end) {
-      for (size_t r = begin; r < end; ++r)
-        for (size_t h = 0; h < heads; ++h)
-          std::memcpy(storage_.view().row(r) + h * padded, in.row(r) + h * width,
-                      width * sizeof(float));
-    });
-    data_ = storage_.data();
-  }
-  const float* data() const { return data_; }
-
- private:
-  Matrix storage_;
-  const float* data_ = nullptr;
-};
-
-// The inverse of padding; takes the matrix over when there is nothing to cut off.
-Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag) {
-  size_t padded = in.cols() / heads;
-  if (padded == width) return in;
-  Matrix out(in.rows(), heads * width, tag);
-  parallel_for(in.rows(), 1024, [&](size_t begin, size_t end) {
-    for (size_t r = begin; r < end; ++r)
-      for (size_t h = 0; h < heads; ++h)
-        std::memcpy(out.view().row(r) + h * width, in.view().row(r) + h * padded,
-                    width * sizeof(float));
-  });
-  return out;
-}
-
-// Two tables read by neighbour id. Narrow ones lie side by side: one cache line serves both.
-class Table {
- public:
-  Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed) {
-    if (!packed) {
-      x_ = PaddedRows(x, heads, padded);
-      y_ = PaddedRows(y, heads, padded);
-      view_ = {x_.data(), y_.data(), heads * padded};
-      return;
-    }
-    packed_ = Matrix(x.rows, 16, MemoryTag::activations);
-    parallel_for(x.rows, 4096, [&](size_t begin, size_t end) {
-      for (size_t r = begin; r < end; ++r) {
-        float* to = packed_.view().row(r);
-        for (size_t d = 0; d < 8; ++d) {
-          to[d] = d < x.cols ? x(r, d) : 0.0F;
-          to[8 + d] = d < y.cols ? y(r, d) : 0.0F;
-        }
-      }
-    });
-    view_ = {packed_.data(), packed_.data() + 8, 16};
-  }
-  const TableView& view() const { return view_; }
-
- private:
-  PaddedRows x_, y_;
-  Matrix packed_;
-  TableView view_;
-};
 
 // Modulation and bias as the kernels want them: padded, with the scale and the temperature inside.
 struct Coefficients {

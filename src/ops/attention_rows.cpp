@@ -1,0 +1,63 @@
+#include "ops/attention_rows.h"
+
+#include <spex/core/threads.h>
+
+#include <cstring>
+
+namespace spex {
+
+size_t padded_width(size_t width, bool packed) {
+  if (packed) return 8;
+  return width <= 4 ? 4 : (width + 7) / 8 * 8;
+}
+
+PaddedRows::PaddedRows(ConstMatrixView in, size_t heads, size_t padded) {
+  size_t width = in.cols / heads;
+  if (width == padded && in.stride == in.cols) {
+    data_ = in.data;
+    return;
+  }
+  storage_ = Matrix::zeros(in.rows, heads * padded, MemoryTag::activations);
+  parallel_for(in.rows, 1024, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r)
+      for (size_t h = 0; h < heads; ++h)
+        std::memcpy(storage_.view().row(r) + h * padded, in.row(r) + h * width,
+                    width * sizeof(float));
+  });
+  data_ = storage_.data();
+}
+
+Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag) {
+  size_t padded = in.cols() / heads;
+  if (padded == width) return in;
+  Matrix out(in.rows(), heads * width, tag);
+  parallel_for(in.rows(), 1024, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r)
+      for (size_t h = 0; h < heads; ++h)
+        std::memcpy(out.view().row(r) + h * width, in.view().row(r) + h * padded,
+                    width * sizeof(float));
+  });
+  return out;
+}
+
+Table::Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed) {
+  if (!packed) {
+    x_ = PaddedRows(x, heads, padded);
+    y_ = PaddedRows(y, heads, padded);
+    view_ = {x_.data(), y_.data(), heads * padded};
+    return;
+  }
+  packed_ = Matrix(x.rows, 16, MemoryTag::activations);
+  parallel_for(x.rows, 4096, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r) {
+      float* to = packed_.view().row(r);
+      for (size_t d = 0; d < 8; ++d) {
+        to[d] = d < x.cols ? x(r, d) : 0.0F;
+        to[8 + d] = d < y.cols ? y(r, d) : 0.0F;
+      }
+    }
+  });
+  view_ = {packed_.data(), packed_.data() + 8, 16};
+}
+
+}  // namespace spex

@@ -1,0 +1,41 @@
+// Rows as the attention kernels want them: every head padded with zeros, narrow tables packed.
+#pragma once
+
+#include <spex/tensor/matrix.h>
+
+#include "ops/attention_kernels.h"
+
+namespace spex {
+
+// The kernels' head width: 8 for packed tables, else 4 or a multiple of 8.
+size_t padded_width(size_t width, bool packed);
+
+// Rows with every head padded by zeros to `padded` floats; the original rows when nothing is
+// missing.
+class PaddedRows {
+ public:
+  PaddedRows() = default;
+  PaddedRows(ConstMatrixView in, size_t heads, size_t padded);
+  const float* data() const { return data_; }
+
+ private:
+  Matrix storage_;
+  const float* data_ = nullptr;
+};
+
+// The inverse of padding; takes the matrix over when there is nothing to cut off.
+Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag);
+
+// Two tables read by neighbour id. Narrow ones lie side by side: one cache line serves both.
+class Table {
+ public:
+  Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed);
+  const TableView& view() const { return view_; }
+
+ private:
+  PaddedRows x_, y_;
+  Matrix packed_;
+  TableView view_;
+};
+
+}  // namespace spex
