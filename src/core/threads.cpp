@@ -1,6 +1,6 @@
 // A pool of our own rather than OpenMP's: libgomp's threads spin at every barrier, so one other
 // busy program on the machine makes each parallel loop wait for a time slice (measured: training
-// became ten times slower beside a compiler). Ours spin for a few microseconds, then sleep.
+// became six times slower beside a compiler). Ours spin for a few microseconds, then sleep.
 #include <omp.h>
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
