@@ -4,13 +4,13 @@
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/core/memory.h>
+#include <spex/core/stopwatch.h>
 #include <spex/core/threads.h>
 #include <spex/report/report.h>
 #include <spex/train/planner.h>
 #include <spex/train/run.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <memory>
 
 #include "cli/progress.h"
@@ -47,10 +47,9 @@ void train(Request& request) {
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   if (request.settings.threads) set_threads(static_cast<int>(*request.settings.threads));
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   Dataset data = open_data(request.settings.data);
-  request.run.read_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  request.run.read_seconds = watch.seconds();
   Config config = resolve(request.settings, data);
   set_threads(static_cast<int>(config.threads));
   check(config);

@@ -1,6 +1,7 @@
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/core/memory.h>
+#include <spex/core/stopwatch.h>
 #include <spex/data/generators.h>
 #include <spex/data/reader.h>
 #include <spex/data/splits.h>
@@ -8,7 +9,6 @@
 #include <spex/train/problem.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 namespace spex {
@@ -83,15 +83,14 @@ AugmentedGraph make_attention_graph(const CsrGraph& graph, const Config& config)
 Problem make_problem(Dataset data, const Config& config) {
   Problem problem;
   problem.split = choose_split(data, config.split);
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   AugmentedGraph augmented = make_attention_graph(data.graph, config);
   problem.graph = std::move(augmented.graph);
   problem.transposed = std::move(augmented.transposed);
   problem.spectral_gap = augmented.spectral_gap;
   problem.required_gap = augmented.required_gap;
   problem.fingerprint = fingerprint(problem.graph);
-  problem.graph_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  problem.graph_seconds = watch.seconds();
   problem.data = std::move(data);
   trim_memory();  // what building the graph needed is not needed again
   return problem;

@@ -1,6 +1,7 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/log.h>
+#include <spex/core/stopwatch.h>
 #include <spex/core/threads.h>
 #include <spex/train/analysis.h>
 #include <spex/train/checkpoint.h>
@@ -10,7 +11,6 @@
 #include <spex/train/run_lock.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -21,12 +21,6 @@ namespace spex {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // What must be the same in a run and its continuation. A data set may have moved.
 std::vector<ConfigKey> comparable(Config config) {
   config.data = fs::path(config.data).filename();
@@ -182,18 +176,18 @@ class TrainingRun {
 
   TrainerHooks trainer_hooks(const std::string& phase, size_t seed, size_t epochs) {
     TrainerHooks hooks;
-    last_checkpoint_ = Clock::now();
+    since_checkpoint_ = Stopwatch();
     hooks.on_epoch = [this, epochs](const EpochRecord& record) {
       records_.push_back(record);
       if (hooks_.on_epoch) hooks_.on_epoch(record, epochs);
     };
     hooks.wants_checkpoint = [this](size_t) {
-      return seconds_since(last_checkpoint_) >= options_.checkpoint_seconds;
+      return since_checkpoint_.seconds() >= options_.checkpoint_seconds;
     };
     hooks.checkpoint = [this, phase, seed](const TrainState& state) {
       write_text(files_.metrics(), to_csv(records_));
       save_checkpoint(files_.checkpoint(), {phase, seed, state});
-      last_checkpoint_ = Clock::now();
+      since_checkpoint_ = Stopwatch();
     };
     hooks.stop = hooks_.stop;
     return hooks;
@@ -238,7 +232,7 @@ class TrainingRun {
   }
 
   bool train_estimators() {
-    auto start = Clock::now();
+    Stopwatch watch;
     for (size_t t = 0; t < std::max<size_t>(1, config_.estimator.tries); ++t) {
       size_t seed = config_.seed + t;
       if (is_past("estimator", seed)) continue;
@@ -256,7 +250,7 @@ class TrainingRun {
         estimate_scores(best, problem_.graph, problem_.transposed, problem_.data.features,
                         std::stof(saved.metadata.at("temperature")));
     save_scores(files_.scores(), scores, problem_.fingerprint);
-    log("estimator trained in {:.1f} s", seconds_since(start));
+    log("estimator trained in {:.1f} s", watch.seconds());
     trim_memory();
     return true;
   }
@@ -357,7 +351,7 @@ class TrainingRun {
   Scores scores_;
   std::optional<Checkpoint> checkpoint_;
   std::vector<EpochRecord> records_;
-  Clock::time_point last_checkpoint_;
+  Stopwatch since_checkpoint_;
 };
 
 }  // namespace

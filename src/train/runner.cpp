@@ -1,8 +1,8 @@
+#include <spex/core/stopwatch.h>
 #include <spex/core/threads.h>
 #include <spex/train/runner.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <future>
 #include <limits>
@@ -10,12 +10,6 @@
 
 namespace spex {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Runs `forward` with an inspector and returns the first stage with a value that is not finite.
 std::string first_not_finite(Pass pass, const std::function<void(const Pass&)>& forward) {
@@ -176,13 +170,13 @@ class BatchRunner : public Runner {
 
   // One sample of the whole graph serves training, validation and test of an epoch.
   double sample_whole(const EpochSettings& settings) {
-    auto start = Clock::now();
+    Stopwatch watch;
     if (whole_batch_.layers.empty() || whole_sample_ != sample_epoch(settings)) {
       whole_sample_ = sample_epoch(settings);
       whole_batch_ = {};  // before the new one: two samples are never held
       whole_batch_ = builder_.build(all_nodes_, whole_sample_);
     }
-    return seconds_since(start);
+    return watch.seconds();
   }
 
   TrainedEpoch train_whole(const EpochSettings& settings) {
@@ -219,11 +213,11 @@ class BatchRunner : public Runner {
   }
 
   Prepared prepare(std::span<const NodeId> targets, uint32_t epoch) {
-    auto start = Clock::now();
+    Stopwatch watch;
     Prepared prepared;
     prepared.batch = builder_.build(targets, epoch);
     prepared.features = std::make_unique<BatchFeatures>(c_.data.features, prepared.batch.nodes);
-    prepared.seconds = seconds_since(start);
+    prepared.seconds = watch.seconds();
     return prepared;
   }
 

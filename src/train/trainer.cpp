@@ -1,7 +1,7 @@
 #include <spex/core/error.h>
+#include <spex/core/stopwatch.h>
 #include <spex/train/trainer.h>
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -95,7 +95,7 @@ void Trainer::evaluate(const EpochSettings& settings, EpochRecord& record, Train
 }
 
 EpochRecord Trainer::run_epoch(size_t epoch, TrainState& state) {
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   reset_memory_peaks();
   EpochSettings now = settings(epoch);
   TrainedEpoch trained = runner_.train(now);
@@ -120,7 +120,7 @@ EpochRecord Trainer::run_epoch(size_t epoch, TrainState& state) {
   record.sample_seconds = trained.sample_seconds;
   bool last = epoch + 1 == options_.optimiser.epochs;
   if (last || (epoch + 1) % options_.evaluate_every == 0) evaluate(now, record, state);
-  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  record.seconds = watch.seconds();
   record.peak_bytes = memory_use().peak;
   return record;
 }

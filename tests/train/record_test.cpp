@@ -11,24 +11,12 @@
 
 #include "example_record.h"
 #include "example_run.h"
+#include "train/support.h"
 
 namespace spex {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <class Run>
-std::string message_of(Run&& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
-
-#define EXPECT_MESSAGE(run, part) \
-  EXPECT_NE(message_of([&] { run; }).find(part), std::string::npos) << message_of([&] { run; })
 
 void expect_same_bits(double a, double b) {
   if (std::isnan(a))
@@ -80,24 +68,24 @@ TEST(RecordJson, RefusalsNameThePlace) {
   };
   auto without = json;
   without.erase("nodes");
-  EXPECT_MESSAGE(parse_summary(without.dump(), "s.json"), "s.json: nodes is missing");
-  EXPECT_MESSAGE(parse_summary(changed("/nodes", -1), "s.json"), "nodes must be a whole number");
-  EXPECT_MESSAGE(parse_summary(changed("/final/seeds/2/test", "x"), "s.json"),
-                 "final: seeds[2]: test must be a number");
-  EXPECT_MESSAGE(parse_summary(changed("/final", 3), "s.json"), "final: expected a JSON object");
-  EXPECT_MESSAGE(parse_summary("{\"data\": ", "s.json"), "s.json is not valid JSON");
+  EXPECT_SAYS(parse_summary(without.dump(), "s.json"), "s.json: nodes is missing");
+  EXPECT_SAYS(parse_summary(changed("/nodes", -1), "s.json"), "nodes must be a whole number");
+  EXPECT_SAYS(parse_summary(changed("/final/seeds/2/test", "x"), "s.json"),
+              "final: seeds[2]: test must be a number");
+  EXPECT_SAYS(parse_summary(changed("/final", 3), "s.json"), "final: expected a JSON object");
+  EXPECT_SAYS(parse_summary("{\"data\": ", "s.json"), "s.json is not valid JSON");
 }
 
 TEST(RecordJson, DetailsOfUnequalLengthsAreRefused) {
   RunDetails details = example::record().details;
   details.confusion[1].pop_back();
-  EXPECT_MESSAGE(parse_details(to_json(details), "d.json"), "d.json: confusion has 2 rows");
+  EXPECT_SAYS(parse_details(to_json(details), "d.json"), "d.json: confusion has 2 rows");
   details = example::record().details;
   details.roc_true_positive.pop_back();
-  EXPECT_MESSAGE(parse_details(to_json(details), "d.json"), "roc_false_positive has 101 values");
+  EXPECT_SAYS(parse_details(to_json(details), "d.json"), "roc_false_positive has 101 values");
   details = example::record().details;
   details.degree_bounds.pop_back();
-  EXPECT_MESSAGE(parse_details(to_json(details), "d.json"), "degree_bounds has 6 values");
+  EXPECT_SAYS(parse_details(to_json(details), "d.json"), "degree_bounds has 6 values");
 }
 
 TEST(MetricsCsv, ReadsBackToTheSameBits) {
@@ -139,17 +127,17 @@ TEST(MetricsCsv, AcceptsWindowsLineEnds) {
 
 TEST(MetricsCsv, ABadLineIsNamedByItsNumber) {
   std::string good = to_csv({}) + "final,0,0,1,,,,0.1,1,2,0,5\n";
-  EXPECT_MESSAGE(parse_csv("", "m.csv"), "m.csv, line 1: expected the header");
-  EXPECT_MESSAGE(parse_csv("a,b\n", "m.csv"), "m.csv, line 1: expected the header");
-  EXPECT_MESSAGE(parse_csv(good + "final,0,1\n", "m.csv"),
-                 "m.csv, line 3: expected 12 fields, found 3");
-  EXPECT_MESSAGE(parse_csv(good + "\n", "m.csv"), "line 3: expected 12 fields, found 1");
-  EXPECT_MESSAGE(parse_csv(good + "final,0,1,zero,,,,1,1,1,1,1\n", "m.csv"),
-                 "line 3: expected a number, not \"zero\"");
-  EXPECT_MESSAGE(parse_csv(good + "final,-1,1,0,,,,1,1,1,1,1\n", "m.csv"),
-                 "line 3: expected a whole number, 0 or more, not \"-1\"");
-  EXPECT_MESSAGE(parse_csv(good + ",0,1,0,,,,1,1,1,1,1\n", "m.csv"), "line 3: the phase is empty");
-  EXPECT_MESSAGE(parse_csv(good + "final,0,1,0,,,,1,1,1,1,1,7\n", "m.csv"), "found 13");
+  EXPECT_SAYS(parse_csv("", "m.csv"), "m.csv, line 1: expected the header");
+  EXPECT_SAYS(parse_csv("a,b\n", "m.csv"), "m.csv, line 1: expected the header");
+  EXPECT_SAYS(parse_csv(good + "final,0,1\n", "m.csv"),
+              "m.csv, line 3: expected 12 fields, found 3");
+  EXPECT_SAYS(parse_csv(good + "\n", "m.csv"), "line 3: expected 12 fields, found 1");
+  EXPECT_SAYS(parse_csv(good + "final,0,1,zero,,,,1,1,1,1,1\n", "m.csv"),
+              "line 3: expected a number, not \"zero\"");
+  EXPECT_SAYS(parse_csv(good + "final,-1,1,0,,,,1,1,1,1,1\n", "m.csv"),
+              "line 3: expected a whole number, 0 or more, not \"-1\"");
+  EXPECT_SAYS(parse_csv(good + ",0,1,0,,,,1,1,1,1,1\n", "m.csv"), "line 3: the phase is empty");
+  EXPECT_SAYS(parse_csv(good + "final,0,1,0,,,,1,1,1,1,1,7\n", "m.csv"), "found 13");
 }
 
 TEST(RunDirectory, LoadsAsItWasWritten) {
@@ -168,9 +156,9 @@ TEST(RunDirectory, AMissingOrBrokenFileIsNamed) {
   for (const char* name : {"summary.json", "details.json", "metrics.csv", "config.toml"}) {
     std::string whole = read_text(run / name);
     write_text(run / name, "{]");
-    EXPECT_MESSAGE(load_record(run), (run / name).string());
+    EXPECT_SAYS(load_record(run), (run / name).string());
     fs::remove(run / name);
-    EXPECT_MESSAGE(load_record(run), std::string("has no ") + name);
+    EXPECT_SAYS(load_record(run), std::string("has no ") + name);
     write_text(run / name, whole);
   }
 }

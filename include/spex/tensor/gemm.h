@@ -1,5 +1,4 @@
-// Dense matrix products through oneDNN, on all threads (or on the calling one inside a parallel
-// loop).
+// Dense matrix products through oneDNN, on the calling thread: operations share out their rows.
 #pragma once
 
 #include <spex/tensor/matrix.h>

@@ -1,5 +1,6 @@
 // What a run will need, before anything large is allocated: bytes and seconds per phase. The
-// formulas are in docs/performance.md; `bench/plan` compares them with what is then measured.
+// formulas are in docs/performance.md; tests/train/planner_test.cpp compares them with
+// what is then measured.
 #pragma once
 
 #include <spex/data/dataset.h>
