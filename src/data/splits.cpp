@@ -3,6 +3,7 @@
 #include <spex/data/splits.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -36,6 +37,20 @@ SharedArray<NodeId> ascending(std::span<const NodeId> nodes) {
   std::vector<NodeId> sorted(nodes.begin(), nodes.end());
   std::sort(sorted.begin(), sorted.end());
   return share(std::move(sorted));
+}
+
+std::array<double, 3> three_numbers(const std::string& text, const char* expected) {
+  std::array<double, 3> numbers{};
+  size_t begin = 0;
+  for (size_t part = 0; part < 3; ++part) {
+    size_t end = part < 2 ? text.find('/', begin) : text.size();
+    float value = 0;
+    require(end != std::string::npos && parse_number(text.substr(begin, end - begin), value),
+            "'{}' is not a split; expected {}", text, expected);
+    numbers[part] = static_cast<double>(value);
+    begin = end + 1;
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -80,26 +95,35 @@ Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t 
   require(rest.size() >= counts.validation + counts.test,
           "after {} training nodes per class {} labelled nodes are left, expected at least {}",
           counts.train_per_class, rest.size(), counts.validation + counts.test);
-  std::span<const NodeId> others = rest;
-  return {ascending(train), ascending(others.first(counts.validation)),
-          ascending(others.subspan(counts.validation, counts.test))};
+  // Large classes fill their quota first, so the rest is no longer in random order.
+  std::vector<NodeId> others;
+  for (uint32_t i : random_permutation(rest.size(), Random(seed, Purpose::split, 1)))
+    others.push_back(rest[i]);
+  std::span<const NodeId> all = others;
+  return {ascending(train), ascending(all.first(counts.validation)),
+          ascending(all.subspan(counts.validation, counts.test))};
 }
 
 SplitRatio parse_ratio(const std::string& text) {
-  double percent[3] = {};
-  size_t begin = 0;
-  for (int part = 0; part < 3; ++part) {
-    size_t end = part < 2 ? text.find('/', begin) : text.size();
-    float value = 0;
-    require(end != std::string::npos && parse_number(text.substr(begin, end - begin), value),
-            "'{}' is not a split; expected percentages such as 60/20/20", text);
-    percent[part] = static_cast<double>(value);
-    begin = end + 1;
-  }
+  auto percent = three_numbers(text, "percentages such as 60/20/20");
   double sum = percent[0] + percent[1] + percent[2];
   require(percent[0] > 0 && percent[1] > 0 && percent[2] > 0 && sum <= 100.0 + 1e-6,
           "'{}' is not a split; expected three percentages above 0 that sum to at most 100", text);
   return {percent[0] / 100, percent[1] / 100, percent[2] / 100};
+}
+
+SplitCounts parse_counts(const std::string& text) {
+  constexpr const char* kExpected = "counts such as 20/500/1000";
+  SplitCounts counts;
+  size_t* parts[] = {&counts.train_per_class, &counts.validation, &counts.test};
+  auto numbers = three_numbers(text, kExpected);
+  for (int part = 0; part < 3; ++part) {
+    double number = numbers[static_cast<size_t>(part)];
+    require(number >= 1 && number == std::floor(number), "'{}' is not a split; expected {}", text,
+            kExpected);
+    *parts[part] = static_cast<size_t>(number);
+  }
+  return counts;
 }
 
 }  // namespace spex

@@ -72,6 +72,8 @@ void visit_config(auto& c, Visit&& visit) {
   visit("threads", c.threads, "0: all cores");
   visit("split.index", c.split.split, "which of the stored splits");
   visit("split.ratio", c.split.ratio, "random split instead, such as 50/25/25");
+  visit("split.counts", c.split.counts,
+        "random split instead: training nodes of each class, validation, test; 20/500/1000");
   visit("split.seed", c.split.split_seed, "seed of the random split");
   visit("split.metric", c.split.metric, "auto, accuracy, roc_auc or r2");
   visit("expander.degree", c.expander.degree, "even; 0: none");

@@ -52,11 +52,16 @@ Dataset open_data(const std::string& data) {
 }
 
 Split choose_split(const Dataset& data, const DataConfig& config) {
+  require(config.ratio.empty() || config.counts.empty(),
+          "split.ratio and split.counts exclude each other");
   bool random = !config.ratio.empty() || data.splits.empty();
-  Split split = random ? random_split(data.labels,
-                                      parse_ratio(config.ratio.empty() ? "60/20/20" : config.ratio),
-                                      config.split_seed)
-                       : stored_split(data, config.split);
+  Split split =
+      !config.counts.empty()
+          ? per_class_split(data.labels, parse_counts(config.counts), config.split_seed)
+      : random
+          ? random_split(data.labels, parse_ratio(config.ratio.empty() ? "60/20/20" : config.ratio),
+                         config.split_seed)
+          : stored_split(data, config.split);
   split = {labelled(split.train, data.labels), labelled(split.validation, data.labels),
            labelled(split.test, data.labels)};
   check_split(split);

@@ -76,6 +76,30 @@ TEST(Splits, PerClassCountsAreExact) {
   EXPECT_EQ(counts[2], 20);
 }
 
+TEST(Splits, ValidationAndTestHaveTheSameClassesEvenIfTrainingHasNot) {
+  // Nine of ten nodes are of class 0, which fills its quota long before class 1 does.
+  std::vector<int32_t> classes(10000);
+  for (size_t i = 0; i < classes.size(); i += 10) classes[i] = 1;
+  Labels skewed = labels(10000, 2);
+  skewed.classes = share(std::move(classes));
+  Split split = per_class_split(skewed, {900, 3000, 3000}, 1);
+  auto rare = [&](const SharedArray<NodeId>& part) {
+    return std::count_if(part.begin(), part.end(),
+                         [&](NodeId node) { return skewed.classes[node] == 1; });
+  };
+  EXPECT_EQ(rare(split.train), 900);
+  EXPECT_NEAR(rare(split.validation), rare(split.test), 25);
+}
+
+TEST(Splits, CountsAreRead) {
+  SplitCounts counts = parse_counts("20/500/1000");
+  EXPECT_EQ(counts.train_per_class, 20U);
+  EXPECT_EQ(counts.validation, 500U);
+  EXPECT_EQ(counts.test, 1000U);
+  for (const char* text : {"", "20", "20/500", "20/x/1000", "0/5/5", "1.5/5/5"})
+    EXPECT_SAYS(refusal([&] { parse_counts(text); }), "is not a split");
+}
+
 TEST(Splits, WhatCannotBeIsASentence) {
   EXPECT_SAYS(refusal([] {
                 per_class_split(labels(100, 2), {20, 500, 1000}, 0);

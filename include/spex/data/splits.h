@@ -31,4 +31,7 @@ Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t 
 // "60/20/20", "50/25/25", "10/10/80": percent.
 SplitRatio parse_ratio(const std::string& text);
 
+// "20/500/1000": training nodes of each class, then validation and test nodes.
+SplitCounts parse_counts(const std::string& text);
+
 }  // namespace spex

@@ -25,8 +25,9 @@ struct OptimiserConfig {
 };
 
 struct DataConfig {
-  size_t split = 0;   // which of the stored splits
-  std::string ratio;  // "50/25/25": a random split instead, by split_seed
+  size_t split = 0;    // which of the stored splits
+  std::string ratio;   // "50/25/25": a random split instead, by split_seed
+  std::string counts;  // "20/500/1000": a random split by class instead, by split_seed
   size_t split_seed = 0;
   Metric metric = Metric::automatic;
 };
