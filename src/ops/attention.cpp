@@ -51,15 +51,16 @@ struct Call {
   PatternView rows;  // neighbours of queries
   size_t sources = 0;
   size_t heads = 1, width = 0, padded = 0;
-  bool packed = false;
+  bool eights = false;  // see AttentionView
   AttentionOptions options;
+  bool packed() const { return eights && heads == 1; }
 
   AttentionView view(const PatternView& pattern, const TableView& table,
                      const Coefficients& c) const {
     constexpr size_t kCacheBytes = size_t{1} << 20;
     bool prefetch = sources * 2 * heads * padded * sizeof(float) > kCacheBytes;
     return {pattern,      table,         heads,
-            padded,       packed,        prefetch,
+            padded,       eights,        prefetch,
             c.mod.data(), c.bias.data(), c.value_weight.data(),
             options.clamp};
   }
@@ -128,9 +129,10 @@ Call make_call(const AttentionInputs& in, const PatternView& rows, size_t source
   call.sources = sources;
   call.heads = options.heads;
   call.width = width / options.heads;
-  call.packed = call.heads == 1 && call.width <= 8 && !rows.values &&
-                sources <= std::numeric_limits<int32_t>::max();
-  call.padded = padded_width(call.width, call.packed);
+  call.eights = (call.heads == 1 ? call.width <= 8 : call.width == 8) && !rows.values &&
+                (call.heads <= 2 || call.heads == 4 || call.heads == 8) &&
+                sources <= std::numeric_limits<int32_t>::max() / call.heads;
+  call.padded = padded_width(call.width, call.packed());
   call.options = options;
   require(call.heads * call.padded <= kMaxAttentionWidth && call.heads <= kMaxAttentionHeads,
           "attention: at most {} heads and a width of {} are supported", kMaxAttentionHeads,
@@ -214,7 +216,7 @@ struct ParameterGradients {
 Matrix query_gradients(const Call& call, const Kept& kept, const Upstream& up,
                        const Coefficients& c) {
   size_t n = call.rows.rows;
-  Table table(kept.k->view(), kept.v->view(), call.heads, call.padded, call.packed);
+  Table table(kept.k->view(), kept.v->view(), call.heads, call.padded, call.packed());
   PaddedRows q(kept.q->view(), call.heads, call.padded);
   Matrix dq(kept.q->view().rows, call.heads * call.padded, MemoryTag::gradients);
   if (dq.rows() > n) fill(dq.view().block(n, dq.rows() - n), 0.0F);
@@ -238,7 +240,7 @@ void key_gradients(const Call& call, const PatternView& transposed, const Kept& 
   ConstMatrixView g = up.g.view();
   PaddedRows q_rows(kept.q->view(), call.heads, call.padded);
   ConstMatrixView q{q_rows.data(), g.rows, g.cols, g.cols};
-  Table table(q, g, call.heads, call.padded, call.packed);
+  Table table(q, g, call.heads, call.padded, call.packed());
   PaddedRows k(kept.k->view(), call.heads, call.padded);
   PaddedRows v(kept.v->view(), call.heads, call.padded);
   Matrix dk(call.sources, call.heads * call.padded, MemoryTag::gradients);
@@ -268,7 +270,7 @@ Var attention(Tape& tape, const AttentionInputs& in, const Call& call,
   Matrix out(n, call.heads * call.padded, MemoryTag::activations);
   Matrix inverse(n, call.heads, MemoryTag::activations);
   {
-    Table table(in.k.value(), in.v.value(), call.heads, call.padded, call.packed);
+    Table table(in.k.value(), in.v.value(), call.heads, call.padded, call.packed());
     PaddedRows q(in.q.value(), call.heads, call.padded);
     AttentionForward forward{call.view(call.rows, table.view(), c), q.data(), out.data(),
                              inverse.data()};
@@ -304,7 +306,7 @@ void for_score_blocks(const AttentionInputs& in, const AttentionGraph& graph,
                       const AttentionOptions& options, Write&& write) {
   Call call = make_call(in, view_of(graph), graph.nodes(), options);
   Coefficients c = make_coefficients(in, call.rows.types, call.width, options, call.padded);
-  Table table(in.k.value(), in.v.value(), call.heads, call.padded, call.packed);
+  Table table(in.k.value(), in.v.value(), call.heads, call.padded, call.packed());
   PaddedRows q(in.q.value(), call.heads, call.padded);
   parallel_for(graph.nodes(), kBlockRows, [&](size_t begin, size_t end) {
     EdgeOffset first = graph.offsets[begin];

@@ -49,7 +49,8 @@ struct AttentionView {
   TableView table;
   size_t heads = 1;
   size_t width = 8;             // D, padded
-  bool packed = false;          // one head of 8, x and y in one cache line: y == x + 8, stride 16
+  bool eights = false;          // 1, 2, 4 or 8 heads of 8, no values, heads x ids fit in 31 bits;
+                                // one head: packed, x and y in a cache line, y == x + 8, stride 16
   bool prefetch = true;         // the table does not fit the second-level cache
   const float* mod = nullptr;   // types * H*D
   const float* bias = nullptr;  // types * H

@@ -1,9 +1,8 @@
 // Attention over rows of any width. Up to sixteen edges of a row, whatever their types, form a
 // tile: the scores of all its heads are computed four at a time, exponentials sixteen at a time,
 // and the weighted sums keep their accumulator in a register. Scores of a tile lie as [edge][head].
+#include "ops/attention_eights.h"
 #include "ops/attention_lanes.h"
-#include "ops/attention_narrow.h"
-#include "ops/attention_pairs.h"
 
 namespace spex::SPEX_ISA {
 namespace {
@@ -55,10 +54,6 @@ inline void fill_tile(Tile& tile, const AttentionView& v, const EdgeOffset* boun
 template <class V, size_t H>
 inline void dots(float* to, const float* const* a, const float* const* rows, const AttentionView& v,
                  size_t count) {
-#ifdef __AVX512F__
-  if (v.width == 8 && head_count<H>(v) % 2 == 0)
-    return dots_of_pairs(to, a, rows, head_count<H>(v), count);
-#endif
   const float* left[kScores + 4];
   const float* right[kScores + 4];
   size_t pairs = 0;
@@ -104,10 +99,6 @@ inline void weights(float* s, float* uncut, const AttentionView& v, const Tile& 
 template <class V, size_t H>
 inline void weighted_sum(float* to, const float* w, const float* const* rows,
                          const AttentionView& v, size_t begin, size_t end) {
-#ifdef __AVX512F__
-  if (v.width == 8 && head_count<H>(v) % 2 == 0)
-    return weighted_sum_of_pairs(to, w, rows, head_count<H>(v), begin, end);
-#endif
   for (size_t h = 0; h < head_count<H>(v); ++h)
     for (size_t c = h * v.width; c < (h + 1) * v.width; c += lanes<V>) {
       V part = V{};  // summed apart from the total: long rows lose fewer digits
@@ -289,7 +280,7 @@ void backward_rows(const AttentionBackward& c, size_t begin, size_t end) {
 
 void attention_forward(const AttentionForward& c, size_t begin, size_t end) {
 #ifdef __AVX512F__
-  if (c.view.packed) return narrow_forward(c, begin, end);
+  if (c.view.eights) return eights_forward(c, begin, end);
 #endif
   SPEX_WIDE(forward_rows);
 }
@@ -300,7 +291,7 @@ void attention_scores(const AttentionScores& c, size_t begin, size_t end) {
 
 void attention_backward(const AttentionBackward& c, size_t begin, size_t end) {
 #ifdef __AVX512F__
-  if (c.view.packed) return narrow_backward(c, begin, end);
+  if (c.view.eights) return eights_backward(c, begin, end);
 #endif
   SPEX_WIDE(backward_rows);
 }
