@@ -27,7 +27,7 @@ AttentionPlan sampled_attention(std::span<const NeighbourMatrix> layers) {
                    const AttentionOptions& options) {
             return regular_attention(tape, in, layers[layer], options);
           },
-          layers.empty() ? 3 : layers[0].types};
+          layers.empty() ? 3 : layers[0].types, true};
 }
 
 }  // namespace spex

@@ -138,18 +138,39 @@ Var Network::apply(Tape& tape, const NormParameters& norm, const Var& x, bool tr
   return batch_norm(tape, x, gain, bias, *norm.running, training);
 }
 
-Var Network::apply(Tape& tape, const Dense& dense, const Var& x, bool training) {
-  return normalize_rows(
-      tape, relu(tape, apply(tape, dense.norm, apply(tape, dense.linear, x), training)));
+Var Network::finish(Tape& tape, const Dense& dense, const Var& y, bool training) {
+  return normalize_rows(tape, relu(tape, apply(tape, dense.norm, y, training)));
 }
 
+// The node encoder and the linear map of the first pre-layer, between which nothing happens: their
+// product is applied, which is one pass over the nodes instead of two.
 Var Network::encode(Tape& tape, const NetworkInput& input) {
   Var weight = tape.parameter(*encoder_.weight);
   Var bias = tape.parameter(*encoder_.bias);
+  Var virtual_nodes = virtual_embedding_ ? tape.parameter(*virtual_embedding_) : Var{};
+  if (!pre_.empty()) {
+    const Linear& next = pre_.front().linear;
+    weight = apply(tape, next, weight);
+    bias = apply(tape, next, bias);
+    if (virtual_nodes) virtual_nodes = apply(tape, next, virtual_nodes);
+  }
   Var x = input.sparse ? linear(tape, *input.sparse, weight, bias)
                        : linear(tape, tape.constant(input.dense), weight, bias);
-  if (!virtual_embedding_) return x;
-  return append_rows(tape, x, tape.parameter(*virtual_embedding_));
+  return virtual_nodes ? append_rows(tape, x, virtual_nodes) : x;
+}
+
+// With one head, score and output need no projected keys and values: (E * q W_q) . (k W_k) is
+// (q W_q diag(E) W_k^T) . k, and sum w (k W_v) is (sum w k) W_v. A batch has many more keys than
+// queries, so projecting the queries' side is cheaper, and attention reads one row per edge, not
+// two.
+Var Network::attend_folded(Tape& tape, const Layer& layer, const Var& x, const Var& queries,
+                           AttentionInputs in, float factor, const Attend& attend) {
+  Var folded = fold_queries(tape, tape.parameter(*layer.q.weight), tape.parameter(*layer.k.weight),
+                            in.modulation, factor);
+  in.q = linear(tape, queries, folded);
+  in.k = x;
+  in.modulation = {};
+  return apply(tape, layer.v, attend(in));
 }
 
 Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
@@ -157,10 +178,6 @@ Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
   const Layer& layer = layers_[index];
   Var types = tape.parameter(*type_embedding_);
   AttentionInputs in;
-  in.q = apply(tape, layer.q, queries);
-  in.k = apply(tape, layer.k, x);
-  in.v = apply(tape, layer.v, x);
-  if (layer.value_scale) in.v = normalize_rows(tape, in.v, tape.parameter(*layer.value_scale));
   in.modulation = apply(tape, layer.modulation, types);
   if (options_.modulation == Modulation::sum)
     in.modulation = linear(tape, in.modulation, tape.constant(std::as_const(ones_).view()));
@@ -171,7 +188,17 @@ Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
   options.scale_by_width = options_.scale_by_width;
   options.temperature = pass.temperature;
   options.clamp = options_.clamp;
-  return plan.attend(tape, index, in, options);
+  auto attend = [&](const AttentionInputs& inputs) {
+    return plan.attend(tape, index, inputs, options);
+  };
+  if (plan.sampled && options_.heads == 1 && !layer.value_scale)
+    return attend_folded(tape, layer, x, queries, in, score_factor(options, options_.width),
+                         attend);
+  in.q = apply(tape, layer.q, queries);
+  in.k = apply(tape, layer.k, x);
+  in.v = apply(tape, layer.v, x);
+  if (layer.value_scale) in.v = normalize_rows(tape, in.v, tape.parameter(*layer.value_scale));
+  return attend(in);
 }
 
 Var Network::run_layer(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
@@ -196,7 +223,7 @@ Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan&
   Var x = encode(tape, input);
   inspect(pass, "the node encoder", x);
   for (size_t i = 0; i < pre_.size(); ++i) {
-    x = apply(tape, pre_[i], x, pass.training);
+    x = finish(tape, pre_[i], i == 0 ? x : apply(tape, pre_[i].linear, x), pass.training);
     inspect(pass, fmt::format("pre-layer {}", i + 1), x);
   }
   for (size_t i = 0; i < layers_.size(); ++i) {
@@ -205,7 +232,7 @@ Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan&
   }
   if (options_.virtual_nodes > 0) x = first_rows(tape, x, x.rows() - options_.virtual_nodes);
   for (size_t i = 0; i < post_.size(); ++i) {
-    x = apply(tape, post_[i], x, pass.training);
+    x = finish(tape, post_[i], apply(tape, post_[i].linear, x), pass.training);
     inspect(pass, fmt::format("post-layer {}", i + 1), x);
   }
   Var logits = apply(tape, head_, x);

@@ -28,8 +28,7 @@ Coefficients make_coefficients(const AttentionInputs& in, size_t types, size_t w
   size_t heads = options.heads;
   Coefficients c;
   c.bias_factor = 1.0F / options.temperature;
-  c.mod_factor = c.bias_factor;
-  if (options.scale_by_width) c.mod_factor /= std::sqrt(static_cast<float>(width));
+  c.mod_factor = score_factor(options, width);
   c.mod = Matrix::zeros(types, heads * padded, MemoryTag::activations);
   c.bias = Matrix::zeros(types, heads, MemoryTag::activations);
   c.value_weight = Matrix::zeros(1, heads, MemoryTag::activations);
@@ -51,18 +50,19 @@ struct Call {
   PatternView rows;  // neighbours of queries
   size_t sources = 0;
   size_t heads = 1, width = 0, padded = 0;
-  bool eights = false;  // see AttentionView
+  bool eights = false, folded = false;  // see AttentionView
   AttentionOptions options;
   bool packed() const { return eights && heads == 1; }
+  size_t query_vectors() const { return folded ? rows.types : heads; }
 
   AttentionView view(const PatternView& pattern, const TableView& table,
                      const Coefficients& c) const {
     constexpr size_t kCacheBytes = size_t{1} << 20;
     bool prefetch = sources * 2 * heads * padded * sizeof(float) > kCacheBytes;
-    return {pattern,      table,         heads,
-            padded,       eights,        prefetch,
-            c.mod.data(), c.bias.data(), c.value_weight.data(),
-            options.clamp};
+    return {pattern,       table,         heads,
+            padded,        eights,        prefetch,
+            c.mod.data(),  c.bias.data(), c.value_weight.data(),
+            options.clamp, folded};
   }
 };
 
@@ -106,15 +106,19 @@ PatternView view_of(const TransposedNeighbours& transposed, size_t sources, size
 
 Call make_call(const AttentionInputs& in, const PatternView& rows, size_t sources,
                const AttentionOptions& options) {
-  size_t width = in.q.cols();
-  require(options.heads > 0 && width % options.heads == 0,
-          "attention: {} heads do not divide a width of {}", options.heads, width);
-  require(in.k.cols() == width && in.v.cols() == width,
-          "attention: queries of width {}, keys of {}, values of {}", width, in.k.cols(),
-          in.v.cols());
-  require(in.q.rows() >= rows.rows && in.k.rows() == sources && in.v.rows() == sources,
+  bool folded = !in.v;
+  const Var& values = folded ? in.k : in.v;
+  size_t width = in.k.cols();
+  require(options.heads > 0 && width % options.heads == 0 && (!folded || options.heads == 1),
+          "attention: {} heads do not divide a width of {}{}", options.heads, width,
+          folded ? ", or the keys are folded, which is for one head" : "");
+  require(in.q.cols() == width * (folded ? rows.types : 1) && values.cols() == width,
+          "attention: queries of width {}, keys of {}, values of {}", in.q.cols(), width,
+          values.cols());
+  require(in.q.rows() >= rows.rows && in.k.rows() == sources && values.rows() == sources,
           "attention: {} queries, {} keys, {} values for a pattern of {} x {}", in.q.rows(),
-          in.k.rows(), in.v.rows(), rows.rows, sources);
+          in.k.rows(), values.rows(), rows.rows, sources);
+  require(!folded || !in.modulation, "attention: folded queries are modulated already");
   require(!in.modulation || (in.modulation.rows() == rows.types && in.modulation.cols() == width),
           "attention: a modulation of {} x {} for {} edge types and width {}", in.modulation.rows(),
           in.modulation.cols(), rows.types, width);
@@ -129,7 +133,8 @@ Call make_call(const AttentionInputs& in, const PatternView& rows, size_t source
   call.sources = sources;
   call.heads = options.heads;
   call.width = width / options.heads;
-  call.eights = (call.heads == 1 ? call.width <= 8 : call.width == 8) && !rows.values &&
+  call.folded = folded;
+  call.eights = !folded && (call.heads == 1 ? call.width <= 8 : call.width == 8) && !rows.values &&
                 (call.heads <= 2 || call.heads == 4 || call.heads == 8) &&
                 sources <= std::numeric_limits<int32_t>::max() / call.heads;
   call.padded = padded_width(call.width, call.packed());
@@ -216,9 +221,10 @@ struct ParameterGradients {
 Matrix query_gradients(const Call& call, const Kept& kept, const Upstream& up,
                        const Coefficients& c) {
   size_t n = call.rows.rows;
-  Table table(kept.k->view(), kept.v->view(), call.heads, call.padded, call.packed());
-  PaddedRows q(kept.q->view(), call.heads, call.padded);
-  Matrix dq(kept.q->view().rows, call.heads * call.padded, MemoryTag::gradients);
+  ConstMatrixView values = (call.folded ? kept.k : kept.v)->view();
+  Table table(kept.k->view(), values, call.heads, call.padded, call.packed());
+  PaddedRows q(kept.q->view(), call.query_vectors(), call.padded);
+  Matrix dq(kept.q->view().rows, call.query_vectors() * call.padded, MemoryTag::gradients);
   if (dq.rows() > n) fill(dq.view().block(n, dq.rows() - n), 0.0F);
   ParameterGradients parameters(call, (n + kBlockRows - 1) / kBlockRows);
   parallel_for(n, kBlockRows, [&](size_t begin, size_t end) {
@@ -232,22 +238,29 @@ Matrix query_gradients(const Call& call, const Kept& kept, const Upstream& up,
     SPEX_CALL(attention_backward, b, begin, end);
   });
   parameters.add_to(call, kept.in, c);
-  return unpadded(std::move(dq), call.heads, call.width, MemoryTag::gradients);
+  return unpadded(std::move(dq), call.query_vectors(), call.width, MemoryTag::gradients);
 }
 
 void key_gradients(const Call& call, const PatternView& transposed, const Kept& kept,
                    const Upstream& up, const Coefficients& c) {
   ConstMatrixView g = up.g.view();
-  PaddedRows q_rows(kept.q->view(), call.heads, call.padded);
-  ConstMatrixView q{q_rows.data(), g.rows, g.cols, g.cols};
-  Table table(q, g, call.heads, call.padded, call.packed());
-  PaddedRows k(kept.k->view(), call.heads, call.padded);
-  PaddedRows v(kept.v->view(), call.heads, call.padded);
-  Matrix dk(call.sources, call.heads * call.padded, MemoryTag::gradients);
-  Matrix dv(call.sources, call.heads * call.padded, MemoryTag::gradients);
+  PaddedRows q(kept.q->view(), call.query_vectors(), call.padded);
+  Table table;
+  TableView rows{q.data(), g.data, g.cols, call.query_vectors() * call.padded, call.padded};
+  if (!call.folded) {
+    ConstMatrixView q_rows{q.data(), g.rows, g.cols, g.cols};
+    table = Table(q_rows, g, call.heads, call.padded, call.packed());
+    rows = table.view();
+  }
+  PaddedRows k(kept.k->view(), call.heads, call.padded), v;
+  Matrix dk(call.sources, call.heads * call.padded, MemoryTag::gradients), dv;
+  if (!call.folded) {
+    v = PaddedRows(kept.v->view(), call.heads, call.padded);
+    dv = Matrix(call.sources, call.heads * call.padded, MemoryTag::gradients);
+  }
   parallel_for(call.sources, kBlockRows, [&](size_t begin, size_t end) {
     AttentionBackward b;
-    b.view = call.view(transposed, table.view(), c);
+    b.view = call.view(transposed, rows, c);
     b.key_side = true;
     b.row_x = k.data();
     b.row_y = v.data();
@@ -270,8 +283,9 @@ Var attention(Tape& tape, const AttentionInputs& in, const Call& call,
   Matrix out(n, call.heads * call.padded, MemoryTag::activations);
   Matrix inverse(n, call.heads, MemoryTag::activations);
   {
-    Table table(in.k.value(), in.v.value(), call.heads, call.padded, call.packed());
-    PaddedRows q(in.q.value(), call.heads, call.padded);
+    const Var& values = call.folded ? in.k : in.v;
+    Table table(in.k.value(), values.value(), call.heads, call.padded, call.packed());
+    PaddedRows q(in.q.value(), call.query_vectors(), call.padded);
     AttentionForward forward{call.view(call.rows, table.view(), c), q.data(), out.data(),
                              inverse.data()};
     parallel_for(n, kBlockRows, [&](size_t begin, size_t end) {
@@ -321,8 +335,14 @@ void for_score_blocks(const AttentionInputs& in, const AttentionGraph& graph,
 
 }  // namespace
 
+float score_factor(const AttentionOptions& options, size_t width) {
+  float scale = options.scale_by_width ? std::sqrt(static_cast<float>(width)) : 1.0F;
+  return 1.0F / (options.temperature * scale);
+}
+
 Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
                      const AttentionGraph& transposed, const AttentionOptions& options) {
+  require(static_cast<bool>(in.v), "attention over all edges needs values");
   require(transposed.nodes() == graph.nodes() && transposed.edges() == graph.edges(),
           "attention: the transposed graph has {} edges, the graph {}", transposed.edges(),
           graph.edges());

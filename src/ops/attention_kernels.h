@@ -9,6 +9,7 @@
 //   ds_ij = w_ij (g_i . v_j - delta_i), zero where the clamp cut
 //   dq_i  = sum_t mod_t * sum_j ds_ij k_j         dk_j = sum_t mod_t * sum_i ds_ij q_i
 //   dv_j  = sum_i w_ij g_i     dmod_t = sum_ij ds_ij q_i * k_j     dbias_t = sum_ij ds_ij
+// Folded: mod_t * q_i is given for each t, k_j = v_j, and dk_j is the sum of both gradients.
 // Both sums over the neighbours of a row have one shape, so one kernel serves queries (reading rows
 // of [k | v]) and keys (walking the transpose, reading rows of [q | g]).
 #pragma once
@@ -41,7 +42,9 @@ struct PatternView {
 struct TableView {
   const float* x = nullptr;
   const float* y = nullptr;
-  size_t stride = 0;
+  size_t stride = 0;       // of both, but for
+  size_t x_stride = 0;     // x of the key side of folded attention, where
+  size_t type_stride = 0;  // each type has its vector
 };
 
 struct AttentionView {
@@ -56,6 +59,8 @@ struct AttentionView {
   const float* bias = nullptr;  // types * H
   const float* value_weight = nullptr;  // H; with pattern.values
   float clamp = 8.0F;
+  // Queries bring their modulated vectors, types * D floats each; keys are their own values; H = 1.
+  bool folded = false;
 };
 
 struct AttentionForward {

@@ -43,8 +43,9 @@ Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag) {
 Table::Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed) {
   if (!packed) {
     x_ = PaddedRows(x, heads, padded);
-    y_ = PaddedRows(y, heads, padded);
-    view_ = {x_.data(), y_.data(), heads * padded};
+    if (y.data != x.data) y_ = PaddedRows(y, heads, padded);
+    view_ = {x_.data(), y.data != x.data ? y_.data() : x_.data(), heads * padded, heads * padded,
+             0};
     return;
   }
   packed_ = Matrix(x.rows, 16, MemoryTag::activations);
@@ -57,7 +58,7 @@ Table::Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, 
       }
     }
   });
-  view_ = {packed_.data(), packed_.data() + 8, 16};
+  view_ = {packed_.data(), packed_.data() + 8, 16, 16, 0};
 }
 
 }  // namespace spex

@@ -29,6 +29,7 @@ Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag);
 // Two tables read by neighbour id. Narrow ones lie side by side: one cache line serves both.
 class Table {
  public:
+  Table() = default;
   Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed);
   const TableView& view() const { return view_; }
 

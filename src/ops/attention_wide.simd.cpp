@@ -25,13 +25,15 @@ struct Tile {
   uint8_t type[kTile];
 };
 
-inline void prefetch(const AttentionView& v, EdgeOffset edge) {
+// The type of an edge ahead is not known; that of the edge at hand is a good guess.
+inline void prefetch(const AttentionView& v, EdgeOffset edge, size_t type) {
   if (!v.prefetch || edge >= v.pattern.edges) return;
-  size_t at = v.pattern.neighbours[edge] * v.table.stride;
-  for (size_t c = 0; c < v.heads * v.width; c += 16) {
-    __builtin_prefetch(v.table.x + at + c);
-    __builtin_prefetch(v.table.y + at + c);
-  }
+  size_t id = v.pattern.neighbours[edge];
+  const float* x = v.table.x + id * v.table.x_stride + type * v.table.type_stride;
+  const float* y = v.table.y + id * v.table.stride;
+  for (size_t c = 0; c < v.heads * v.width; c += 16) __builtin_prefetch(x + c);
+  if (x == y) return;
+  for (size_t c = 0; c < v.heads * v.width; c += 16) __builtin_prefetch(y + c);
 }
 
 inline void fill_tile(Tile& tile, const AttentionView& v, const EdgeOffset* bounds,
@@ -42,10 +44,10 @@ inline void fill_tile(Tile& tile, const AttentionView& v, const EdgeOffset* boun
   size_t type = 0;
   for (size_t e = 0; e < tile.count; ++e) {
     while (first + e >= bounds[type + 1]) ++type;
-    prefetch(v, first + e + kAhead);
-    size_t at = v.pattern.neighbours[first + e] * v.table.stride;
-    tile.x[e] = v.table.x + at;
-    tile.y[e] = v.table.y + at;
+    prefetch(v, first + e + kAhead, type);
+    size_t id = v.pattern.neighbours[first + e];
+    tile.x[e] = v.table.x + id * v.table.x_stride + type * v.table.type_stride;
+    tile.y[e] = v.table.y + id * v.table.stride;
     tile.type[e] = static_cast<uint8_t>(type);
   }
 }
@@ -108,12 +110,14 @@ inline void weighted_sum(float* to, const float* w, const float* const* rows,
     }
 }
 
-// The row's own vector times every type's modulation.
+// The row's own vector times every type's modulation; folded, that is what the rows are.
 template <class V, size_t H>
-inline void modulate(float* to, const float* row, const AttentionView& v) {
+inline const float* modulate(float* room, const float* rows, size_t row, const AttentionView& v) {
   size_t width = head_count<H>(v) * v.width;
+  if (v.folded) return rows + row * v.pattern.types * width;
   for (size_t t = 0; t < v.pattern.types; ++t)
-    multiply<V>(to + t * width, row, v.mod + t * width, width);
+    multiply<V>(room + t * width, rows + row * width, v.mod + t * width, width);
+  return room;
 }
 
 // Each edge's view of a table with one row per type.
@@ -124,11 +128,11 @@ inline void by_type(const float** to, const float* table, const Tile& tile, size
 // Calls body(tile, weights [e][h]) for every tile of a row.
 template <class V, size_t H, class Body>
 inline void for_weights(const AttentionView& v, const float* q, size_t row, Body&& body) {
-  alignas(64) float a[kMaxEdgeTypes * kMaxAttentionWidth];
+  alignas(64) float room[kMaxEdgeTypes * kMaxAttentionWidth];
   alignas(64) float w[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
-  modulate<V, H>(a, q, v);
+  const float* a = modulate<V, H>(room, q, row, v);
   Tile tile;
   const float* left[kTile];
   for (EdgeOffset e = bounds[0]; e < bounds[v.pattern.types]; e += kTile) {
@@ -147,7 +151,7 @@ void forward_row(const AttentionForward& c, size_t row) {
   float totals[kMaxAttentionHeads] = {};
   float* out = c.out + row * width;
   clear<V>(out, width);
-  for_weights<V, H>(v, c.q + row * width, row, [&](const Tile& tile, const float* w) {
+  for_weights<V, H>(v, c.q, row, [&](const Tile& tile, const float* w) {
     for (size_t h = 0; h < head_count<H>(v); ++h) {
       float part = 0.0F;
       for (size_t e = 0; e < tile.count; ++e) part += w[e * head_count<H>(v) + h];
@@ -168,20 +172,19 @@ void scores_row(const AttentionScores& c, size_t row) {
   const AttentionView& v = c.view;
   float totals[kMaxAttentionHeads] = {};
   EdgeOffset begin = ~EdgeOffset{0}, end = 0;
-  for_weights<V, H>(v, c.q + row * head_count<H>(v) * v.width, row,
-                    [&](const Tile& tile, const float* w) {
-                      begin = tile.first < begin ? tile.first : begin;
-                      end = tile.first + tile.count;
-                      for (size_t h = 0; h < head_count<H>(v); ++h) {
-                        float part = 0.0F;
-                        for (size_t e = 0; e < tile.count; ++e) {
-                          part += w[e * head_count<H>(v) + h];
-                          c.scores[(tile.first - c.first_edge + e) * head_count<H>(v) + h] =
-                              w[e * head_count<H>(v) + h];
-                        }
-                        totals[h] += part;
-                      }
-                    });
+  for_weights<V, H>(v, c.q, row, [&](const Tile& tile, const float* w) {
+    begin = tile.first < begin ? tile.first : begin;
+    end = tile.first + tile.count;
+    for (size_t h = 0; h < head_count<H>(v); ++h) {
+      float part = 0.0F;
+      for (size_t e = 0; e < tile.count; ++e) {
+        part += w[e * head_count<H>(v) + h];
+        c.scores[(tile.first - c.first_edge + e) * head_count<H>(v) + h] =
+            w[e * head_count<H>(v) + h];
+      }
+      totals[h] += part;
+    }
+  });
   for (EdgeOffset e = begin; e < end; ++e)
     for (size_t h = 0; h < head_count<H>(v); ++h)
       c.scores[(e - c.first_edge) * head_count<H>(v) + h] /= totals[h];
@@ -209,20 +212,46 @@ inline void add_bias_gradients(const AttentionBackward& c, const float* ds, cons
     }
 }
 
+// A key is its own value and meets each type's vector of a query, so one sum takes all.
+template <class V>
+void backward_folded_key(const AttentionBackward& c, size_t row) {
+  const AttentionView& v = c.view;
+  alignas(64) float s[kTile];
+  alignas(64) float u[kTile];
+  alignas(64) float uncut[kTile];
+  EdgeOffset bounds[kMaxEdgeTypes + 1];
+  row_bounds(v.pattern, row, bounds);
+  float* dx = c.dx + row * v.width;
+  clear<V>(dx, v.width);
+  Tile tile;
+  const float* own[kTile];
+  for (size_t e = 0; e < kTile; ++e) own[e] = c.row_x + row * v.width;
+  for (EdgeOffset first = bounds[0]; first < bounds[v.pattern.types]; first += kTile) {
+    fill_tile(tile, v, bounds, first);
+    dots<V, 1>(s, own, tile.x, v, tile.count);
+    dots<V, 1>(u, own, tile.y, v, tile.count);
+    weights<1>(s, uncut, v, tile);
+    weighted_sum<V, 1>(dx, s, tile.y, v, 0, tile.count);
+    score_gradients<1>(s, u, uncut, c, row, tile);
+    weighted_sum<V, 1>(dx, s, tile.x, v, 0, tile.count);
+  }
+}
+
 template <class V, size_t H>
 void backward_row(const AttentionBackward& c, size_t row) {
   const AttentionView& v = c.view;
+  if (v.folded && c.key_side) return backward_folded_key<V>(c, row);
   size_t width = head_count<H>(v) * v.width;
   size_t types = v.pattern.types;
-  alignas(64) float a[kMaxEdgeTypes * kMaxAttentionWidth];
-  alignas(64) float da[kMaxEdgeTypes * kMaxAttentionWidth];
+  alignas(64) float room[kMaxEdgeTypes * kMaxAttentionWidth];
+  alignas(64) float da_room[kMaxEdgeTypes * kMaxAttentionWidth];
+  float* da = v.folded ? c.dx + row * types * width : da_room;
   alignas(64) float s[kScores];
   alignas(64) float u[kScores];
   alignas(64) float uncut[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
-  const float* row_x = c.row_x + row * width;
-  modulate<V, H>(a, row_x, v);
+  const float* a = modulate<V, H>(room, c.row_x, row, v);
   clear<V>(da, types * width);
   if (c.key_side) clear<V>(c.dy + row * width, width);
   Tile tile;
@@ -243,11 +272,13 @@ void backward_row(const AttentionBackward& c, size_t row) {
     }
     if (!c.key_side) add_bias_gradients<H>(c, s, tile);
   }
+  if (v.folded) return;
   clear<V>(c.dx + row * width, width);
   for (size_t t = 0; t < types; ++t) {
     if (bounds[t] == bounds[t + 1]) continue;
     multiply_add<V>(c.dx + row * width, da + t * width, v.mod + t * width, width);
-    if (!c.key_side) multiply_add<V>(c.dmod + t * width, da + t * width, row_x, width);
+    if (!c.key_side)
+      multiply_add<V>(c.dmod + t * width, da + t * width, c.row_x + row * width, width);
   }
 }
 

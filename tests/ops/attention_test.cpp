@@ -1,10 +1,12 @@
 #include <spex/core/cpu.h>
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
+#include <spex/ops/linear.h>
 
 #include <numeric>
 #include <tuple>
 
+#include "double_reference.h"
 #include "gradient_check.h"
 #include "ops/attention_reference.h"
 
@@ -190,6 +192,68 @@ void check(const Case& c, bool regular) {
                  c.tolerance);
 }
 
+Matrix identity(size_t width) {
+  Matrix one = Matrix::zeros(width, width, MemoryTag::other);
+  for (size_t i = 0; i < width; ++i) one(i, i) = 1.0F;
+  return one;
+}
+
+// Folded attention with identities for the projections is attention whose keys are its values.
+void check_folded(const std::vector<size_t>& degrees, size_t sources, size_t width,
+                  bool log_score = false, const AttentionOptions& options = {}) {
+  constexpr size_t kTypes = 3;
+  constexpr double kTolerance = 2e-5;
+  SCOPED_TRACE(testing::Message() << "width " << width << ", isa " << name(isa()));
+  size_t queries = degrees.size();
+  auto edges = random_edges(degrees, sources, kTypes, 11);
+  Matrix q = random_matrix(queries, width, 1), k = random_matrix(sources, width, 2);
+  Matrix mod = random_matrix(kTypes, width, 4), bias = random_matrix(kTypes, 1, 5);
+  Matrix weight = random_matrix(1, 1, 6);
+  if (!log_score) fill(weight, 0.0F);
+  AttentionReference reference;
+  reference.heads = 1;
+  reference.width = width;
+  reference.scale = options.scale_by_width ? 1 / std::sqrt(double(width)) : 1.0;
+  reference.temperature = options.temperature;
+  reference.clamp = options.clamp;
+  reference.edges = edges;
+  reference.q = doubles(q);
+  reference.k = reference.v = doubles(k);
+  reference.mod = doubles(mod);
+  reference.bias = doubles(bias);
+  reference.log_score_weight = doubles(weight);
+  reference.forward(queries);
+
+  Tape tape;
+  Var queries_in = tape.variable(clone(q)), modulation = tape.variable(clone(mod));
+  AttentionInputs in;
+  Var fold = fold_queries(tape, tape.constant(identity(width)), tape.constant(identity(width)),
+                          modulation, score_factor(options, width));
+  in.q = linear(tape, queries_in, fold);
+  in.k = tape.variable(clone(k));
+  in.bias = tape.variable(clone(bias));
+  if (log_score) in.log_score_weight = tape.variable(clone(weight));
+  size_t k_max = std::max<size_t>(1, *std::max_element(degrees.begin(), degrees.end()));
+  NeighbourMatrix pattern = matrix_of(edges, queries, sources, k_max, kTypes);
+  Var out = regular_attention(tape, in, pattern, options);
+  expect_close(out.value(), reference.out, "out", kTolerance);
+
+  std::vector<double> dout(queries * width);
+  Random random(99, Purpose::test, 1);
+  for (size_t i = 0; i < dout.size(); ++i) dout[i] = random.normal(i);
+  reference.backward(dout);
+  tape.backward(linear_form(tape, out));
+  std::vector<double> dk = reference.dk;
+  for (size_t i = 0; i < dk.size(); ++i) dk[i] += reference.dv[i];
+  expect_close(queries_in.gradient()->view(), reference.dq, "dq", kTolerance);
+  expect_close(in.k.gradient()->view(), dk, "dk + dv", kTolerance);
+  expect_close(modulation.gradient()->view(), reference.dmod, "dE", kTolerance);
+  expect_close(in.bias.gradient()->view(), reference.dbias, "dB", kTolerance);
+  if (log_score)
+    expect_close(in.log_score_weight.gradient()->view(), reference.dlog_score_weight, "dweight",
+                 kTolerance);
+}
+
 class AttentionOnEveryIsa : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override { set_isa(GetParam()); }
@@ -212,6 +276,15 @@ TEST_P(AttentionOnEveryIsa, RegularMatchesDoublePrecisionForAllWidthsAndHeads) {
   for (size_t width : {1, 3, 4, 8, 17, 32, 56, 128})
     for (size_t heads : {1, 2, 4, 8})
       check({random_degrees(20, 12, width), 60, heads, width, {}}, true);
+}
+
+TEST_P(AttentionOnEveryIsa, FoldedMatchesDoublePrecisionForAllWidths) {
+  for (size_t width : {1, 3, 4, 8, 17, 32, 56, 128})
+    check_folded(random_degrees(20, 40, width), 60, width);
+  check_folded(std::vector<size_t>(300, 10), 900, 64);
+  check_folded({0, 3, 0, 1, 0}, 5, 16);
+  check_folded(random_degrees(20, 12, 5), 50, 32, true);
+  check_folded(random_degrees(20, 12, 5), 50, 32, false, {1, false, 0.3F, 2.0F});
 }
 
 TEST_P(AttentionOnEveryIsa, RegularWithFullRowsMatches) {
@@ -262,6 +335,26 @@ TEST_P(AttentionOnEveryIsa, TemperatureScaleAndClampFollowTheFormula) {
 
 INSTANTIATE_TEST_SUITE_P(Isas, AttentionOnEveryIsa, testing::ValuesIn(supported_isas()),
                          [](const auto& info) { return std::string(name(info.param)); });
+
+TEST(FoldQueries, MatchesDoublePrecisionForwardAndBackward) {
+  constexpr size_t kIn = 5, kWidth = 4, kTypes = 3;
+  expect_matches(
+      matrices(random_matrix(kIn, kWidth, 1), random_matrix(kIn, kWidth, 2),
+               random_matrix(kTypes, kWidth, 3)),
+      [](Tape& tape, std::vector<Var>& in) {
+        return fold_queries(tape, in[0], in[1], in[2], 0.5F);
+      },
+      [](const Doubles& in) {
+        std::vector<double> y(kIn * kTypes * kIn, 0.0);
+        for (size_t i = 0; i < y.size(); ++i) {
+          size_t row = i / (kTypes * kIn), type = i / kIn % kTypes, col = i % kIn;
+          for (size_t d = 0; d < kWidth; ++d)
+            y[i] +=
+                0.5 * in[0][row * kWidth + d] * in[1][col * kWidth + d] * in[2][type * kWidth + d];
+        }
+        return y;
+      });
+}
 
 TEST(Attention, GivesTheSameBytesWithOneAndTwoThreads) {
   for (size_t width : {8, 32}) {

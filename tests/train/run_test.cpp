@@ -324,8 +324,8 @@ TEST(Run, ResumesARunThatWasKilledBeforeItsGraphWasWritten) {
 
 TEST(Run, LossThatIsNoNumberNamesEpochAndLayerAndKeepsTheCheckpoint) {
   for (auto [setting, epoch] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"final.batch_size=0", "epoch 2 of 6, first in pre-layer 1"},
-           {"final.batch_size=64", "epoch 1 of 6, first in pre-layer 1"}}) {
+           {"final.batch_size=0", "epoch 2 of 6, first in the node encoder"},
+           {"final.batch_size=64", "epoch 1 of 6, first in the node encoder"}}) {
     SCOPED_TRACE(setting);
     TemporaryFolder folder;
     Config config = quick_config();

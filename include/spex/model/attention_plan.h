@@ -18,6 +18,7 @@ struct AttentionPlan {
   std::function<size_t(size_t layer)> queries;
   Attend attend;
   size_t types = 3;
+  bool sampled = false;  // fixed degree: many more keys than queries, in a batch
 };
 
 // All edges in every layer. The graphs must outlive the plan.

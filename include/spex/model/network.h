@@ -114,10 +114,13 @@ class Network {
   Var apply(Tape& tape, const Linear& linear, const Var& x,
             Activation activation = Activation::none);
   Var apply(Tape& tape, const NormParameters& norm, const Var& x, bool training);
-  Var apply(Tape& tape, const Dense& dense, const Var& x, bool training);
+  Var finish(Tape& tape, const Dense& dense, const Var& y, bool training);
   Var encode(Tape& tape, const NetworkInput& input);
   Var attend(Tape& tape, size_t index, const Var& x, const Var& queries, const AttentionPlan& plan,
              const Pass& pass);
+  using Attend = std::function<Var(const AttentionInputs&)>;
+  Var attend_folded(Tape& tape, const Layer& layer, const Var& x, const Var& queries,
+                    AttentionInputs in, float factor, const Attend& attend);
   Var run_layer(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
                 const Pass& pass);
 

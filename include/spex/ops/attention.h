@@ -25,8 +25,15 @@ struct AttentionOptions {
   float clamp = 8.0F;
 };
 
+// What dot products of heads of `width` features are multiplied by: 1/T, and 1/sqrt(D) if asked
+// for.
+float score_factor(const AttentionOptions& options, size_t width);
+
 struct AttentionInputs {
-  Var q, k, v;           // N x width each; q may have fewer rows in regular attention
+  // N x width each; q may have fewer rows in regular attention. Regular attention without v is
+  // folded: keys are their own values, q is queries x (types * width), a vector for each edge type
+  // with modulation, scale and temperature in it, and there is one head.
+  Var q, k, v;
   Var modulation;        // E, types x width; empty: ones
   Var bias;              // B, types x heads; empty: zeros
   Var log_score_weight;  // 1 x heads, times the pattern's log-scores; empty: not used
@@ -39,6 +46,11 @@ Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph
 // Queries are the first pattern.queries rows; `pattern` must outlive the tape.
 Var regular_attention(Tape& tape, const AttentionInputs& in, const NeighbourMatrix& pattern,
                       const AttentionOptions& options);
+
+// The folded q of the queries x is x F, with F = factor [W_q diag(E_t) W_k^T] side by side for each
+// type t: width x (types * width).
+Var fold_queries(Tape& tape, const Var& q_weight, const Var& k_weight, const Var& modulation,
+                 float factor);
 
 // The normalised scores w_ij / sum_j w_ij of every edge: [edge][head]. For every row they add up to
 // one.
