@@ -177,6 +177,7 @@ int main(int argc, char**) {
   sparse(10'000, 320, 8);
   sparse(10'000, 320, 4);
   sparse(10'000, 320, 64);
+  sparse(170'000, 45, 8);
   regular(10'000, 10, 4, 32);
   regular(100'000, 10, 1, 128);
   scaling();

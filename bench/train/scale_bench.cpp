@@ -1,39 +1,19 @@
 // Both phases on a synthetic twin of a large data set: seconds per epoch, share of the random-row
-// limit, peak memory. Arguments: the twin's name, its native file (made if it is not there), and
-// the scale (1). `bench/scale` runs it for every twin, each in a process of its own.
+// limit, memory measured and forecast. `bench/scale` runs it for every twin, each in a process of
+// its own, and for one twin at several sizes.
 #include <fmt/format.h>
 #include <spex/core/error.h>
-#include <spex/data/generators.h>
-#include <spex/data/native.h>
-#include <spex/train/phases.h>
-#include <spex/train/planner.h>
-#include <spex/train/presets.h>
 
+#include <cmath>
 #include <cstdio>
-#include <filesystem>
 
 #include "machine.h"
+#include "train/twin.h"
 
 namespace spex {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-constexpr size_t kEstimatorEpochs = 3;  // the first warms up and is not counted
-constexpr size_t kBatches = 24;
-
-Config config_of(const std::string& twin) {
-  Config config;
-  for (const Preset& preset : presets())
-    if (preset.name == twin) apply_toml(config, preset.toml, twin);
-  if (twin == "pokec")
-    config.expander.degree = 30;  // the paper's table; the authors' program has 10
-  return config;
-}
+constexpr size_t kBatches = 16;
 
 double row_limit(const AttentionGraph& graph) {
   size_t count = std::min<size_t>(graph.edges(), 50'000'000);
@@ -42,102 +22,97 @@ double row_limit(const AttentionGraph& graph) {
   return bench::random_rows_per_second(graph.nodes(), 16, ids);
 }
 
-// A training epoch of the estimator: the best of those after the first.
-double estimator_epoch(const Problem& problem, const Config& config, Scores& scores) {
-  Objective objective(problem.data.labels, config.split.metric);
-  Network network(estimator_options(config, feature_count(problem.data.features),
-                                    objective.outputs(), problem.graph),
-                  0);
-  AdamW optimiser(network.parameters());
-  RunnerContext context{problem.data, problem.split, network, objective, optimiser, 1.0, 0};
-  auto runner = full_graph_runner(context, problem.graph, problem.transposed);
-  double best = 1e30;
-  for (size_t epoch = 0; epoch < kEstimatorEpochs; ++epoch) {
-    auto start = Clock::now();
-    runner->train({epoch, 0.01, 1.0F});
-    if (epoch > 0) best = std::min(best, seconds_since(start));
-  }
-  trim_memory();
-  scores = estimate_scores(network, problem.graph, problem.transposed, problem.data.features, 1.0F);
-  return best;
-}
-
-struct FinalTimes {
-  double epoch, sampling;
-  bool whole;
+struct PhaseResult {
+  double seconds = 0;
+  size_t counted = 0, forecast = 0;
+  ResidentMemory resident;
 };
 
-// Some batches, scaled to a whole epoch; or a whole epoch where the graph is trained at once.
-FinalTimes final_epoch(const Problem& problem, const Config& config, const Scores& scores) {
-  Objective objective(problem.data.labels, config.split.metric);
-  Network network(final_options(config, feature_count(problem.data.features), objective.outputs(),
-                                problem.graph),
-                  0);
-  AdamW optimiser(network.parameters());
-  bool whole = config.final.batch_size == 0;
-  Split part = problem.split;
-  if (!whole) {
-    size_t count = std::min(part.train.size(), kBatches * config.final.batch_size);
-    part.train = SharedArray<NodeId>(problem.split.train.span().first(count), nullptr);
-  }
-  RunnerContext context{problem.data, part, network, objective, optimiser, 1.0, 0};
-  SampledNeighbourhoods sampled(problem.graph, &scores, config.final, 0);
-  auto runner = batch_runner(context, sampled.builder(), config.final.batch_size, 1);
-  runner->train({0, 0.001, 1.0F});
-  auto start = Clock::now();
-  TrainedEpoch trained = runner->train({1, 0.001, 1.0F});
-  double factor = whole ? 1.0
-                        : static_cast<double>(problem.split.train.size()) /
-                              static_cast<double>(part.train.size());
-  return {factor * seconds_since(start), factor * trained.sample_seconds, whole};
+struct Result {
+  size_t nodes = 0, edges = 0;
+  double limit = 0;  // random rows per second
+  double edge_rate = 0, sampling = 0;
+  PhaseResult estimator, final;
+};
+
+PhaseResult finish(double seconds, const bench::MemoryPeak& memory, const PhasePlan& plan) {
+  return {seconds, memory.counted(), plan.bytes, memory.resident()};
 }
 
-void print_memory(const char* when) {
-  ResidentMemory memory = resident_memory();
-  fmt::print("  {}: anonymous {:.2f} GB, file-backed {:.2f} GB, peak {:.2f} GB\n", when,
-             1e-9 * static_cast<double>(memory.anonymous),
-             1e-9 * static_cast<double>(memory.file_backed),
-             1e-9 * static_cast<double>(memory.peak));
-}
-
-void measure(const std::string& twin, const std::filesystem::path& file, double scale) {
-  if (!std::filesystem::exists(file)) {
-    TwinOptions options;
-    options.name = twin;
-    options.scale = scale;
-    save_native(generate_twin(options), file);
-  }
-  Config config = config_of(twin);
-  Dataset data = load_native(file);
+Result measure(const std::string& twin, const std::filesystem::path& folder, double scale) {
+  Config config = bench::config_of(twin);
+  Dataset data = bench::open_twin(twin, folder, scale);
   Plan plan = make_plan(plan_input(data, config), config);
   Problem problem = make_problem(std::move(data), config);
-  double limit = row_limit(problem.graph);
-  trim_memory();
+  Result result;
+  result.nodes = problem.data.nodes();
+  result.edges = problem.graph.edges();
+  result.limit = row_limit(problem.graph);
   Scores scores;
-  reset_memory_peaks();
-  double phase1 = estimator_epoch(problem, config, scores);
-  size_t peak1 = memory_use().peak;
-  auto edges =
-      static_cast<double>(problem.graph.edges()) * static_cast<double>(scores.layers.size());
-  fmt::print("{} (synthetic): {} nodes, {} attention edges\n", twin, problem.data.nodes(),
-             problem.graph.edges());
+  bench::MemoryPeak first;
+  double seconds = bench::estimator_epoch(problem, config, folder, scores);
+  result.estimator = finish(seconds, first, plan.phases[0]);
+  result.edge_rate =
+      static_cast<double>(result.edges) * static_cast<double>(scores.layers.size()) / seconds;
+  bench::MemoryPeak second;
+  bench::FinalTimes times = bench::final_epoch(problem, config, scores, kBatches);
+  result.final = finish(times.epoch, second, plan.phases[1]);
+  result.sampling = times.sampling;
+  return result;
+}
+
+double gigabytes(size_t bytes) {
+  return 1e-9 * static_cast<double>(bytes);
+}
+
+void print_phase(const char* name, const PhaseResult& r, const std::string& speed) {
+  fmt::print("  {}: {:.2f} s per training epoch ({})\n", name, r.seconds, speed);
   fmt::print(
-      "  phase 1: {:.2f} s per training epoch, {:.0f} M edges/s, {:.0f}% of the random-row limit "
-      "({:.0f} M rows/s, "
-      "three rows an edge); counted peak {} (forecast {})\n",
-      phase1, 1e-6 * edges / phase1, 300.0 * edges / phase1 / limit, 1e-6 * limit,
-      format_size(peak1), format_size(plan.phases[0].bytes));
-  print_memory("after phase 1");
-  trim_memory();
-  reset_memory_peaks();
-  FinalTimes phase2 = final_epoch(problem, config, scores);
+      "    resident {:.2f} GB at most; at the end {:.2f} anonymous, {:.2f} file-backed; counted "
+      "{}, forecast {} ({:+.0f}%)\n",
+      gigabytes(r.resident.peak), gigabytes(r.resident.anonymous),
+      gigabytes(r.resident.file_backed), format_size(r.counted), format_size(r.forecast),
+      100.0 * (static_cast<double>(r.forecast) / static_cast<double>(r.counted) - 1.0));
+}
+
+void print(const std::string& twin, const Result& r) {
+  fmt::print("{} (synthetic): {} nodes, {} attention edges\n", twin, r.nodes, r.edges);
+  print_phase("phase 1", r.estimator,
+              fmt::format("{:.0f} M edges/s, {:.0f}% of the random-row limit of {:.0f} M rows/s at "
+                          "three rows an edge",
+                          1e-6 * r.edge_rate, 300.0 * r.edge_rate / r.limit, 1e-6 * r.limit));
+  print_phase("phase 2", r.final, fmt::format("sampling and batches {:.2f} s", r.sampling));
+  std::fflush(stdout);
+}
+
+// The slope of log y over log x, by least squares: y grows like x to this power.
+double exponent(const std::vector<Result>& results, double (*y)(const Result&)) {
+  double n = static_cast<double>(results.size()), sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (const Result& r : results) {
+    double lx = std::log(static_cast<double>(r.edges)), ly = std::log(y(r));
+    sx += lx, sy += ly, sxx += lx * lx, sxy += lx * ly;
+  }
+  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+void growth(const std::string& twin, const std::filesystem::path& folder) {
+  std::vector<Result> results;
+  for (double scale : {1.0, 2.0, 4.0, 8.0}) {
+    results.push_back(measure(twin, folder, scale));
+    const Result& r = results.back();
+    fmt::print(
+        "{} x {}: {} attention edges; phase 1 {:.3f} s, {}; phase 2 {:.3f} s, {} (counted)\n", twin,
+        scale, r.edges, r.estimator.seconds, format_size(r.estimator.counted), r.final.seconds,
+        format_size(r.final.counted));
+    std::fflush(stdout);
+  }
   fmt::print(
-      "  phase 2: {:.2f} s per training epoch{}, sampling {:.2f} s of it{}; counted peak {} "
-      "(forecast {})\n",
-      phase2.epoch, phase2.whole ? "" : fmt::format(" ({} batches timed)", kBatches),
-      phase2.sampling, phase2.whole ? "" : " (on the preparing thread)",
-      format_size(memory_use().peak), format_size(plan.phases[1].bytes));
-  print_memory("after phase 2");
+      "growth with the attention edges, as exponents: phase 1 seconds {:.2f}, bytes {:.2f}; phase "
+      "2 seconds {:.2f}, bytes {:.2f}\n",
+      exponent(results, [](const Result& r) { return r.estimator.seconds; }),
+      exponent(results, [](const Result& r) { return static_cast<double>(r.estimator.counted); }),
+      exponent(results, [](const Result& r) { return r.final.seconds; }),
+      exponent(results, [](const Result& r) { return static_cast<double>(r.final.counted); }));
 }
 
 }  // namespace
@@ -145,11 +120,14 @@ void measure(const std::string& twin, const std::filesystem::path& file, double 
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "scale_bench TWIN FILE [SCALE]\n");
+    fmt::print(stderr, "scale_bench TWIN FOLDER [growth]\n");
     return 2;
   }
   try {
-    spex::measure(argv[1], argv[2], argc > 3 ? std::stod(argv[3]) : 1.0);
+    if (argc > 3)
+      spex::growth(argv[1], argv[2]);
+    else
+      spex::print(argv[1], spex::measure(argv[1], argv[2], 1.0));
   } catch (const spex::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

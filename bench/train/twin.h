@@ -1,0 +1,123 @@
+// Both phases on a synthetic twin of a large data set, a few epochs or batches of each.
+#pragma once
+
+#include <spex/core/memory.h>
+#include <spex/core/stopwatch.h>
+#include <spex/data/generators.h>
+#include <spex/data/native.h>
+#include <spex/train/phases.h>
+#include <spex/train/planner.h>
+#include <spex/train/presets.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace spex::bench {
+
+// The preset of the twin's data set.
+inline Config config_of(const std::string& twin) {
+  Config config;
+  for (const Preset& preset : presets())
+    if (preset.name == twin) apply_toml(config, preset.toml, twin);
+  if (twin == "pokec")
+    config.expander.degree = 30;  // the paper's table; the authors' program has 10
+  return config;
+}
+
+// The twin's native file, mapped; made first if it is not there.
+inline Dataset open_twin(const std::string& twin, const std::filesystem::path& folder,
+                         double scale = 1.0) {
+  std::filesystem::path file = folder / fmt::format("{}-{}.safetensors", twin, scale);
+  if (!std::filesystem::exists(file)) {
+    std::filesystem::create_directories(folder);
+    TwinOptions options;
+    options.name = twin;
+    options.scale = scale;
+    save_native(generate_twin(options), file);
+  }
+  trim_memory();
+  return load_native(file);
+}
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// What a stretch of work needed: counted buffers, and the process's resident memory.
+class MemoryPeak {
+ public:
+  MemoryPeak() {
+    trim_memory();
+    reset_memory_peaks();
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak of resident memory begins anew
+  }
+  size_t counted() const { return memory_use().peak; }
+  ResidentMemory resident() const { return resident_memory(); }
+};
+
+// The median training epoch of the estimator, the first one not counted; then its scores, written
+// to a file and mapped, as a run has them.
+inline double estimator_epoch(const Problem& problem, const Config& config,
+                              const std::filesystem::path& folder, Scores& scores) {
+  constexpr size_t kEpochs = 4;
+  Objective objective(problem.data.labels, config.split.metric);
+  Network network(estimator_options(config, feature_count(problem.data.features),
+                                    objective.outputs(), problem.graph),
+                  0);
+  AdamW optimiser(network.parameters());
+  RunnerContext context{problem.data, problem.split, network, objective, optimiser, 1.0, 0};
+  auto runner = full_graph_runner(context, problem.graph, problem.transposed);
+  std::vector<double> seconds;
+  for (size_t epoch = 0; epoch < kEpochs; ++epoch) {
+    Stopwatch watch;
+    runner->train({epoch, 0.01, 1.0F});
+    if (epoch > 0) seconds.push_back(watch.seconds());
+  }
+  trim_memory();
+  scores = estimate_scores(network, problem.graph, problem.transposed, problem.data.features, 1.0F);
+  save_scores(folder / "scores.safetensors", scores, problem.fingerprint);
+  scores = load_scores(folder / "scores.safetensors", problem.graph, problem.fingerprint);
+  return median(seconds);
+}
+
+struct FinalTimes {
+  double epoch, sampling;  // seconds; sampling in batches is overlapped with computing
+};
+
+// A training epoch of the final network: whole where the graph is trained at once, else scaled up
+// from `batches`. The first pass warms up.
+inline FinalTimes final_epoch(const Problem& problem, const Config& config, const Scores& scores,
+                              size_t batches) {
+  Objective objective(problem.data.labels, config.split.metric);
+  Network network(final_options(config, feature_count(problem.data.features), objective.outputs(),
+                                problem.graph),
+                  0);
+  AdamW optimiser(network.parameters());
+  size_t batch = config.final.batch_size;
+  bool whole = batch == 0 || batch >= problem.data.nodes();
+  Split part = problem.split;
+  if (!whole) {
+    size_t count = std::min(part.train.size(), batches * batch);
+    part.train = SharedArray<NodeId>(problem.split.train.span().first(count), nullptr);
+  }
+  RunnerContext context{problem.data, part, network, objective, optimiser, 1.0, 0};
+  SampledNeighbourhoods sampled(problem.graph, &scores, config.final, 0);
+  auto runner = batch_runner(context, sampled.builder(), batch, 1);
+  std::vector<double> seconds, sampling;
+  for (size_t epoch = 0; epoch < 4; ++epoch) {
+    Stopwatch watch;
+    TrainedEpoch trained = runner->train({epoch, 0.001, 1.0F});
+    if (epoch == 0) continue;
+    seconds.push_back(watch.seconds());
+    sampling.push_back(trained.sample_seconds);
+  }
+  double factor =
+      static_cast<double>(problem.split.train.size()) / static_cast<double>(part.train.size());
+  return {factor * median(seconds), factor * median(sampling)};
+}
+
+}  // namespace spex::bench
