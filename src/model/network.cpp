@@ -124,7 +124,7 @@ Var Network::apply(Tape& tape, const Linear& linear, const Var& x, Activation ac
                       linear.bias ? tape.parameter(*linear.bias) : Var{}, activation);
 }
 
-Var Network::apply(Tape& tape, const NormParameters& norm, const Var& x, bool training) {
+Var Network::apply(Tape& tape, const NormParameters& norm, const Var& x, const Pass& pass) {
   Var gain = tape.parameter(*norm.gain);
   Var bias = tape.parameter(*norm.bias);
   switch (norm.kind) {
@@ -135,11 +135,12 @@ Var Network::apply(Tape& tape, const NormParameters& norm, const Var& x, bool tr
     case Norm::batch:
       break;
   }
-  return batch_norm(tape, x, gain, bias, *norm.running, training);
+  RunningStatistics counted = *norm.running;  // already, if this pass is a repetition
+  return batch_norm(tape, x, gain, bias, pass.repeated ? counted : *norm.running, pass.training);
 }
 
-Var Network::finish(Tape& tape, const Dense& dense, const Var& y, bool training) {
-  return normalize_rows(tape, relu(tape, apply(tape, dense.norm, y, training)));
+Var Network::finish(Tape& tape, const Dense& dense, const Var& y, const Pass& pass) {
+  return normalize_rows(tape, relu(tape, apply(tape, dense.norm, y, pass)));
 }
 
 // The node encoder and the linear map of the first pre-layer, between which nothing happens: their
@@ -208,12 +209,30 @@ Var Network::run_layer(Tape& tape, size_t index, const Var& x, const AttentionPl
   Var queries = first_rows(tape, x, plan.queries(index));
   Var attended = attend(tape, index, x, queries, plan, pass);
   Var y = add_dropped(tape, queries, attended, rate, dropout_at(pass, index, Site::attention));
-  y = apply(tape, layer.norm1, y, pass.training);
-  Var hidden = apply(tape, layer.up, y, Activation::relu);
-  hidden = dropout(tape, hidden, rate, dropout_at(pass, index, Site::hidden));
+  y = apply(tape, layer.norm1, y, pass);
+  Var hidden = rate > 0.0F ? relu_dropped(tape, apply(tape, layer.up, y), rate,
+                                          dropout_at(pass, index, Site::hidden))
+                           : apply(tape, layer.up, y, Activation::relu);
   Var out = apply(tape, layer.down, hidden);
   out = add_dropped(tape, y, out, rate, dropout_at(pass, index, Site::output));
-  return apply(tape, layer.norm2, out, pass.training);
+  return apply(tape, layer.norm2, out, pass);
+}
+
+// Keeps the layer's input only and runs it again when its gradients are wanted: the same numbers,
+// since dropout is a function of the step.
+Var Network::run_layer_twice(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
+                             const Pass& pass) {
+  Tape silent(false);
+  Var y = run_layer(silent, index, silent.constant(x.value()), plan, pass);
+  Pass again = pass;
+  again.repeated = true;
+  again.inspect = {};
+  return tape.result_owning(
+      y.keep(), {x}, [this, index, kx = x.keep(), dx = x.gradient(), plan, again](Matrix dy) {
+        Tape inner;
+        Var out = run_layer(inner, index, Var(kx, dx), plan, again);
+        inner.backward(out, std::move(dy));
+      });
 }
 
 Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan& plan,
@@ -223,16 +242,17 @@ Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan&
   Var x = encode(tape, input);
   inspect(pass, "the node encoder", x);
   for (size_t i = 0; i < pre_.size(); ++i) {
-    x = finish(tape, pre_[i], i == 0 ? x : apply(tape, pre_[i].linear, x), pass.training);
+    x = finish(tape, pre_[i], i == 0 ? x : apply(tape, pre_[i].linear, x), pass);
     inspect(pass, fmt::format("pre-layer {}", i + 1), x);
   }
   for (size_t i = 0; i < layers_.size(); ++i) {
-    x = run_layer(tape, i, x, plan, pass);
+    x = options_.recompute && tape.recording() ? run_layer_twice(tape, i, x, plan, pass)
+                                               : run_layer(tape, i, x, plan, pass);
     inspect(pass, fmt::format("layer {}", i + 1), x);
   }
   if (options_.virtual_nodes > 0) x = first_rows(tape, x, x.rows() - options_.virtual_nodes);
   for (size_t i = 0; i < post_.size(); ++i) {
-    x = finish(tape, post_[i], apply(tape, post_[i].linear, x), pass.training);
+    x = finish(tape, post_[i], apply(tape, post_[i].linear, x), pass);
     inspect(pass, fmt::format("post-layer {}", i + 1), x);
   }
   Var logits = apply(tape, head_, x);

@@ -2,6 +2,15 @@
 
 namespace spex::SPEX_ISA {
 
+void drop_relu(float* y, const float* x, const uint16_t* bits, uint32_t threshold, float factor,
+               size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) {
+    float kept = factor * (x[i] > 0.0F ? x[i] : 0.0F);
+    y[i] = bits[i] < threshold ? kept : 0.0F;
+  }
+}
+
 void drop(float* y, const float* base, const float* x, const uint16_t* bits, uint32_t threshold,
           float factor, size_t count) {
   // The products are made in any case: a conditional read would not become a vector everywhere.

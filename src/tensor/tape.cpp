@@ -71,10 +71,14 @@ Var Tape::result_owning(SharedValue value, std::initializer_list<Var> inputs,
 void Tape::backward(const Var& loss) {
   require(loss.rows() == 1 && loss.cols() == 1, "backward needs a loss of 1 x 1, not {} x {}",
           loss.rows(), loss.cols());
-  if (!loss.gradient()) return;
   Matrix one(1, 1, MemoryTag::gradients);
   one(0, 0) = 1.0F;
-  loss.gradient()->give(std::move(one));
+  backward(loss, std::move(one));
+}
+
+void Tape::backward(const Var& result, Matrix gradient) {
+  if (!result.gradient()) return;
+  result.gradient()->give(std::move(gradient));
   while (!records_.empty()) {
     Record record = std::move(records_.back());
     records_.pop_back();

@@ -102,6 +102,7 @@ void visit_config(auto& c, Visit&& visit) {
   visit("final.post_layers", f.post_layers, "dense layers after attention");
   visit("final.norm", f.norm, "batch, layer or graph");
   visit("final.dropout", f.dropout, "share of activations dropped in training");
+  visit("final.recompute", f.recompute, "run layers again in backward: less memory, more time");
   visit("final.batch_size", f.batch_size, "target nodes per step; 0: all at once");
   visit("final.sampling", f.sampling, "weighted, uniform or top");
   visit("final.resample_every", f.resample_every, "epochs between new samples");

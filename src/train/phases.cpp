@@ -58,6 +58,7 @@ NetworkOptions final_options(const Config& config, size_t inputs, size_t outputs
   options.post_layers = f.post_layers;
   options.norm = f.norm;
   options.dropout = static_cast<float>(f.dropout);
+  options.recompute = f.recompute;
   options.edge_types = graph.types;
   if (config.model == Model::exphormer) {
     options.scale_by_width = true;

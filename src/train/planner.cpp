@@ -1,9 +1,10 @@
-// Bytes per node, in floats of four bytes. W width, D padded head width, P = H D; per layer the
-// tape keeps
-//   x, q, k, v, attention's output, the sum before each norm (2), norm1's output: 8 W
-//   the hidden layer: 2 W (and its dropped copy: 2 W), the normalised values: W, one normaliser per
-//   head
-// and while a layer's attention is undone, its gradients are there as well: see kBackward below.
+// Floats per node, W being the width and s, q the nodes a layer reads and computes. A layer keeps
+//   x, k, v: 3 W s;  q, attention's output, the sum before each norm, norm1's output: 5 W q;
+//   the hidden layer: 2 W q;  the normalised values: W s;  one normaliser per head
+// or, folded (one head, sampled):  x: W s;  a q for each edge type: 3 W q, and the other 6 W q.
+// Backward frees the layers from the last to the first. While one is undone there are, besides,
+//   in its second half the gradients of its output, of the branch and of the hidden layer;
+//   in attention, when the second half is gone, what undoing_attention counts.
 #include <spex/core/error.h>
 #include <spex/core/memory.h>
 #include <spex/train/objective.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace spex {
 namespace {
@@ -22,7 +24,8 @@ constexpr double kFloat = sizeof(float);
 // in use.
 constexpr double kNarrowEdgeSeconds = 8e-9;  // an estimator's edge, forward and backward
 constexpr double kWideEdgeSeconds = 1.2e-9;  // per float of width of an edge, forward and backward
-constexpr double kNodeFloatSeconds = 4e-9;   // per float that a node keeps, through all operations
+constexpr double kFoldedEdgeSeconds = 0.8e-9;
+constexpr double kNodeFloatSeconds = 4e-9;  // per float that a node keeps, through all operations
 constexpr double kEvaluationShare = 1.0 / 3.0;  // a forward pass against forward and backward
 
 size_t padded_head(size_t width, size_t heads) {
@@ -46,37 +49,54 @@ double graph_bytes(const PlanInput& in, const Config& config) {
   return in.symmetric ? one : 2.0 * one;
 }
 
-// Floats per node that one layer keeps, and that undoing its attention needs on top.
-struct LayerFloats {
-  double kept, backward;
+// One layer of a network: how much it keeps, and how much more undoing it needs, in floats.
+struct LayerShape {
+  size_t width, heads;
+  bool normalized = false;  // the values
+  bool folded = false;
+  double w() const { return static_cast<double>(width); }
+  double padded() const {
+    return static_cast<double>(heads) * static_cast<double>(padded_head(width, heads));
+  }
+
+  double kept(double sources, double queries) const {
+    double per_source = folded ? w() : (normalized ? 4.0 : 3.0) * w();
+    double per_query = (folded ? 9.0 : 7.0) * w() + static_cast<double>(heads);
+    return per_source * sources + per_query * queries;
+  }
+  // The gradients of the output and the residual, g, delta, and those of q, k and v, beside the
+  // packed table and its rows; less what lay above: both sums, norm1's output, the hidden layer.
+  double undoing_attention(double sources, double queries) const {
+    bool packed = heads == 1 && width <= 8 && !folded;
+    double table = packed ? 16.0 : padded() > w() ? 2.0 * padded() : 0.0;
+    double copies = padded() > w() ? 3.0 * padded() : 0.0;
+    double per_query = 2.0 * w() + padded() + static_cast<double>(heads) +
+                       (folded ? 3.0 * padded() : w()) - 5.0 * w();
+    double per_source = (folded ? 1.0 : 2.0) * padded() + table + copies;
+    return per_query * queries + per_source * sources;
+  }
+  double undoing(double sources, double queries) const {
+    return std::max(3.0 * w() * queries, undoing_attention(sources, queries));
+  }
 };
 
-LayerFloats layer_floats(size_t width, size_t heads, bool normalized, bool dropout) {
-  auto w = static_cast<double>(width);
-  auto h = static_cast<double>(heads);
-  double padded = h * static_cast<double>(padded_head(width, heads));
-  bool packed = heads == 1 && width <= 8;
-  double kept = 10.0 * w + (dropout ? 2.0 * w : 0.0) + (normalized ? w : 0.0) + h;
-  // dout, the residual's gradient, g, delta, dq, then dk and dv beside the packed table and its
-  // rows.
-  double table = packed ? 16.0 : padded > w ? 2.0 * padded : 0.0;
-  double copies = padded > w ? 3.0 * padded : 0.0;
-  double undoing = 2.0 * w + padded + h + w + 2.0 * padded + table + copies;
-  // By then what lies above the attention is gone: both sums, norm1's output and the hidden layer.
-  double freed = 5.0 * w + (dropout ? 2.0 * w : 0.0);
-  return {kept, std::max(0.0, undoing - freed)};
+// The most that lives at once in a step through all layers: nodes[l] are read by layer l and
+// nodes[l + 1] computed. The loss holds the logits and their gradients.
+double step_floats(const LayerShape& layer, const std::vector<double>& nodes, double before,
+                   size_t outputs, bool recompute) {
+  double kept = before, most = 0;
+  for (size_t l = 0; l + 1 < nodes.size(); ++l) {
+    double all = layer.kept(nodes[l], nodes[l + 1]);
+    most = std::max(most, kept + all + layer.undoing(nodes[l], nodes[l + 1]));
+    kept += recompute ? layer.w() * nodes[l] : all;
+  }
+  double logits = 2.0 * static_cast<double>(outputs) + layer.w();
+  return std::max(most + layer.w() * nodes.back(), kept + logits * nodes.back());
 }
 
+// A pre- or post-layer keeps the input of its norm and of its row normalisation.
 double dense_floats(size_t width, size_t layers) {
-  return 4.0 * static_cast<double>(width * layers);
-}
-
-double estimator_floats(const Config& config) {
-  const EstimatorConfig& e = config.estimator;
-  size_t layers = e.layers > 0 ? e.layers : config.final.degrees.size();
-  LayerFloats layer = layer_floats(e.width, 1, e.normalize_values, false);
-  return static_cast<double>(layers) * layer.kept + layer.backward +
-         dense_floats(e.width, e.pre_layers) + 2.0 * static_cast<double>(e.width);
+  return 2.0 * static_cast<double>(width * layers);
 }
 
 // How many nodes each layer of a batch reads, first layer first; the last entry is the batch
@@ -98,50 +118,58 @@ struct Work {
   double bytes, seconds;
 };
 
+double dense_nodes_floats(const FinalConfig& f, const std::vector<double>& nodes) {
+  return nodes.front() *
+             std::max(static_cast<double>(f.width), dense_floats(f.width, f.pre_layers)) +
+         nodes.back() * dense_floats(f.width, f.post_layers);
+}
+
 // One training step on a batch (or on the whole graph).
 Work final_step(const PlanInput& in, const Config& config, size_t batch) {
   const FinalConfig& f = config.final;
   std::vector<double> nodes = batch_nodes(in, config, batch);
   bool whole = batch == 0 || batch >= in.nodes;
-  LayerFloats layer = layer_floats(f.width, f.heads, false, f.dropout > 0);
+  LayerShape layer{f.width, f.heads, false, f.heads == 1};
   auto w = static_cast<double>(f.width);
-  double floats = nodes[0] * (dense_floats(f.width, f.pre_layers) + w);
+  double floats = step_floats(layer, nodes, dense_nodes_floats(f, nodes), in.outputs, f.recompute);
+  // A batch's features and patterns are there twice: the next batch is being prepared.
+  double copies = whole ? 1.0 : 2.0;
   double bytes = whole ? 0.0 : 2.0 * nodes[0] * static_cast<double>(in.features) * kFloat;
-  double seconds = 0;
-  double undoing = 0;
+  double seconds = 0, touched = dense_nodes_floats(f, nodes), transposed = 0;
   for (size_t l = 0; l < f.degrees.size(); ++l) {
-    // Keys, values and the input are the sources'; the rest is the queries'.
     double sources = nodes[l], queries = nodes[l + 1];
-    floats += queries * (layer.kept - 3.0 * w) + sources * 3.0 * w;
-    undoing = std::max(undoing, queries * layer.backward + (sources - queries) * 3.0 * w);
     double sampled = queries * static_cast<double>(f.degrees[l]);
-    bytes += (whole ? 1.0 : 2.0) * (4.0 * sampled + 6.0 * queries);
-    undoing += 4.0 * 0.25 * sampled;
-    seconds += sampled * w * kWideEdgeSeconds;
+    bytes += copies * (4.0 * sampled + 6.0 * queries);
+    transposed = std::max(transposed, 4.0 * sampled + 48.0 * sources);
+    seconds += sampled * w * (layer.folded ? kFoldedEdgeSeconds : kWideEdgeSeconds);
+    touched += layer.kept(sources, queries);
   }
-  seconds += floats * kNodeFloatSeconds;
-  return {bytes + (floats + undoing) * kFloat, seconds};
+  seconds += touched * kNodeFloatSeconds * (f.recompute ? 1.0 + kEvaluationShare : 1.0);
+  return {bytes + transposed + floats * kFloat, seconds};
 }
 
 Work exphormer_step(const PlanInput& in, const Config& config) {
   const FinalConfig& f = config.final;
-  LayerFloats layer = layer_floats(f.width, f.heads, false, f.dropout > 0);
+  LayerShape layer{f.width, f.heads};
+  std::vector<double> nodes(f.degrees.size() + 1, static_cast<double>(in.nodes));
+  double before = dense_nodes_floats(f, nodes);
   auto layers = static_cast<double>(f.degrees.size());
-  double floats = static_cast<double>(in.nodes) *
-                  (layers * layer.kept + layer.backward + dense_floats(f.width, f.pre_layers) +
-                   2.0 * static_cast<double>(f.width));
-  return {floats * kFloat, floats * kNodeFloatSeconds + layers * attention_edges(in, config) *
-                                                            static_cast<double>(f.width) *
-                                                            kWideEdgeSeconds};
+  double touched = before + layers * layer.kept(nodes[0], nodes[0]);
+  return {step_floats(layer, nodes, before, in.outputs, f.recompute) * kFloat,
+          touched * kNodeFloatSeconds + layers * attention_edges(in, config) *
+                                            static_cast<double>(f.width) * kWideEdgeSeconds};
 }
 
 PhasePlan estimator_plan(const PlanInput& in, const Config& config, double base) {
   const EstimatorConfig& e = config.estimator;
-  double floats = estimator_floats(config) * static_cast<double>(in.nodes);
-  auto layers = static_cast<double>(e.layers > 0 ? e.layers : config.final.degrees.size());
-  double scores = 2.0 * layers * attention_edges(in, config);  // when training is over
-  double step =
-      layers * attention_edges(in, config) * kNarrowEdgeSeconds + floats * kNodeFloatSeconds;
+  size_t layers = e.layers > 0 ? e.layers : config.final.degrees.size();
+  auto n = static_cast<double>(in.nodes);
+  LayerShape layer{e.width, 1, e.normalize_values};
+  double before = n * dense_floats(e.width, e.pre_layers);
+  double floats = step_floats(layer, std::vector<double>(layers + 1, n), before, in.outputs, false);
+  double edges = static_cast<double>(layers) * attention_edges(in, config);
+  double scores = 2.0 * edges;  // when training is over
+  double step = edges * kNarrowEdgeSeconds + floats * kNodeFloatSeconds;
   return {"estimator", static_cast<size_t>(base + std::max(floats * kFloat, scores)),
           step * (1.0 + kEvaluationShare) *
               static_cast<double>(e.optimiser.epochs * std::max<size_t>(1, e.tries))};
@@ -209,17 +237,23 @@ Plan fit_plan(const PlanInput& in, Config& config, size_t memory) {
     fail("the run needs at least {}, and {} were given; {}", format_size(least.peak_bytes()),
          format_size(memory), change);
   };
+  bool asked = std::exchange(config.final.recompute, true);
+  plan = make_plan(in, config);
+  if (config.model == Model::exphormer && plan.peak_bytes() <= memory) return plan;
   if (config.model == Model::exphormer)
     refuse(plan, "train --model spexphormer, or lower final.width, or the layers in final.degrees");
   for (const PhasePlan& phase : plan.phases)
     if (phase.name == "estimator" && phase.bytes > memory)
       refuse(plan, "lower expander.degree, estimator.width or estimator.layers");
-  for (size_t batch =
-           std::min(in.nodes, config.final.batch_size ? config.final.batch_size : in.nodes) / 2;
-       batch > 0; batch /= 2) {
+  // Recomputing costs time only; a smaller batch also changes what is learned.
+  for (size_t batch = config.final.batch_size;; batch = (batch ? batch : in.nodes) / 2) {
     config.final.batch_size = batch;
-    plan = make_plan(in, config);
-    if (plan.peak_bytes() <= memory) return plan;
+    for (bool recompute : {asked, true}) {
+      config.final.recompute = recompute;
+      plan = make_plan(in, config);
+      if (plan.peak_bytes() <= memory) return plan;
+    }
+    if (batch == 1) break;
   }
   refuse(plan, "lower expander.degree, final.width or final.degrees");
   return plan;

@@ -87,7 +87,7 @@ class FullGraphRunner : public Runner {
 
   std::string find_not_finite(const EpochSettings& settings) override {
     return first_not_finite(training_pass(c_, settings), [&](const Pass& pass) {
-      Tape tape;  // recording, or dropout would do nothing
+      Tape tape(false);
       c_.network.forward(tape, input_, plan_, pass);
     });
   }
@@ -151,7 +151,7 @@ class BatchRunner : public Runner {
     for_batches(nodes, settings, [&](const Prepared& prepared) {
       if (!found.empty()) return;
       found = first_not_finite(training_pass(c_, settings), [&](const Pass& pass) {
-        Tape tape;
+        Tape tape(false);
         forward(tape, prepared.batch, prepared.features->input(), pass);
       });
     });

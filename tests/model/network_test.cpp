@@ -193,10 +193,13 @@ TEST(Network, SampledNetworkWithLogScoresMatchesDoublePrecision) {
   std::iota(all.begin(), all.end(), 0U);
   Batch batch = BatchBuilder(sampler, {4}, true).build(all, 0);
   ASSERT_EQ(batch.nodes, all);
-  NetworkOptions options = tiny_options();
-  options.layers = 1;  // the reference keeps one pattern for all layers
-  options.log_scores = true;
-  expect_matches_reference(options, sampled_attention(batch.layers), rows_of(batch.layers[0]));
+  for (size_t heads : {1, 2}) {  // one head: folded
+    NetworkOptions options = tiny_options();
+    options.heads = heads;
+    options.layers = 1;  // the reference keeps one pattern for all layers
+    options.log_scores = true;
+    expect_matches_reference(options, sampled_attention(batch.layers), rows_of(batch.layers[0]));
+  }
 }
 
 TEST(Network, SparseFeaturesGiveTheLogitsOfTheSameDenseOnes) {
@@ -335,6 +338,32 @@ TEST(Network, SameSeedGivesTheSameParametersAndAnotherDoesNot) {
   };
   EXPECT_EQ(weights(one), weights(same));
   EXPECT_NE(weights(one), weights(other));
+}
+
+TEST(Network, RecomputedLayersGiveTheSameGradientsAndAverages) {
+  AttentionGraph graph = attention_graph(kNodes, 40, 4), transposed = transpose(graph);
+  Example example;
+  auto numbers = [&](bool recompute) {
+    NetworkOptions options = tiny_options();
+    options.dropout = 0.3F;
+    options.recompute = recompute;
+    Network network(options, 7);
+    Pass pass;
+    pass.training = true;
+    pass.step = 3;
+    Tape tape;
+    Var logits = network.forward(tape, {example.features.view(), nullptr},
+                                 full_attention(graph, transposed), pass);
+    network.parameters().zero_gradients();
+    tape.backward(softmax_cross_entropy(tape, logits, example.classes, example.rows));
+    std::vector<float> all(logits.value().data, logits.value().data + logits.value().size());
+    for (const Parameter& parameter : network.parameters())
+      all.insert(all.end(), parameter.gradient.span().begin(), parameter.gradient.span().end());
+    for (const auto& [name, statistics] : network.statistics())
+      all.insert(all.end(), statistics.mean.begin(), statistics.mean.end());
+    return all;
+  };
+  EXPECT_EQ(numbers(true), numbers(false));
 }
 
 TEST(Network, DropoutChangesTrainingOnlyAndDependsOnTheStep) {

@@ -76,9 +76,13 @@ TEST(Dropout, MatchesItsDefinitionForwardAndBackwardOnEveryInstructionSet) {
     for (size_t cols : kWidths)
       for (double rate : {0.1, 0.5, 0.9}) {
         auto drop = [&](Tape& tape, std::vector<Var>& in) {
-          return dropout(tape, in[0], static_cast<float>(rate), kRandom);
+          return relu_dropped(tape, in[0], static_cast<float>(rate), kRandom);
         };
-        expect_matches(matrices(random_matrix(37, cols, 1)), drop, add_dropped_program(rate));
+        expect_matches(matrices(random_matrix(37, cols, 1)), drop, [&](const Doubles& in) {
+          Doubles positive = in;
+          for (double& value : positive[0]) value = std::max(value, 0.0);
+          return add_dropped_program(rate)(positive);
+        });
         auto add_drop = [&](Tape& tape, std::vector<Var>& in) {
           return add_dropped(tape, in[0], in[1], static_cast<float>(rate), kRandom);
         };
@@ -93,7 +97,7 @@ TEST(Dropout, DropsTheGivenShareAndPreservesTheMean) {
   fill(ones, 1.0F);
   for (float rate : {0.1F, 0.5F, 0.8F}) {
     Tape tape;
-    Var y = dropout(tape, tape.variable(clone(ones)), rate, kRandom);
+    Var y = relu_dropped(tape, tape.variable(clone(ones)), rate, kRandom);
     double sum = 0, zeros = 0;
     for (size_t i = 0; i < ones.size(); ++i) {
       sum += y.value().data[i];
@@ -110,25 +114,23 @@ TEST(Dropout, SameBytesForAnyThreadCount) {
   expect_same_bytes_for_any_thread_count(
       matrices(random_matrix(50000, 5, 1), random_matrix(50000, 5, 2)),
       [](Tape& tape, std::vector<Var>& in) {
-        Var x = dropout(tape, in[0], 0.3F, kRandom);
+        Var x = relu_dropped(tape, in[0], 0.3F, kRandom);
         return add_dropped(tape, x, in[1], 0.4F, Random(6, Purpose::dropout));
       });
 }
 
-TEST(Dropout, WithRateZeroOrOnASilentTapeIsTheValueItself) {
-  Tape tape, silent(false);
+TEST(Dropout, WithRateZeroDropsNothing) {
+  Tape tape;
   Var x = tape.variable(random_matrix(3, 4, 1));
-  EXPECT_EQ(dropout(tape, x, 0.0F, kRandom).keep(), x.keep());
-  EXPECT_EQ(dropout(silent, x, 0.5F, kRandom).keep(), x.keep());
-  Var sum = add_dropped(silent, x, x, 0.5F, kRandom);
-  EXPECT_EQ(sum.value()(1, 2), 2 * x.value()(1, 2));
+  EXPECT_EQ(add_dropped(tape, x, x, 0.0F, kRandom).value()(1, 2), 2 * x.value()(1, 2));
+  EXPECT_EQ(relu_dropped(tape, x, 0.0F, kRandom).value()(1, 2), std::max(0.0F, x.value()(1, 2)));
 }
 
 TEST(Dropout, RejectsRatesOutsideZeroToOne) {
   Tape tape;
   Var x = tape.variable(random_matrix(3, 4, 1));
-  EXPECT_THROW(dropout(tape, x, 1.0F, kRandom), Error);
-  EXPECT_THROW(dropout(tape, x, -0.1F, kRandom), Error);
+  EXPECT_THROW(relu_dropped(tape, x, 1.0F, kRandom), Error);
+  EXPECT_THROW(add_dropped(tape, x, x, -0.1F, kRandom), Error);
 }
 
 TEST(Elementwise, GradientsMatchFiniteDifferences) {

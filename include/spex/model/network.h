@@ -43,6 +43,7 @@ struct NetworkOptions {
   bool type_bias = true;  // B
   Modulation modulation = Modulation::elementwise;
   bool log_scores = false;  // a learned weight on the estimator's log-scores
+  bool recompute = false;   // keep only the layers' inputs and run each layer again in backward
   size_t edge_types = 3;
   size_t virtual_nodes = 0;  // learned inputs for the last so many nodes
 };
@@ -56,6 +57,7 @@ struct NetworkInput {
 // One forward pass.
 struct Pass {
   bool training = false;
+  bool repeated = false;  // of a layer that ran before: running averages stay as they are
   float temperature = 1.0F;
   uint64_t seed = 0;  // of dropout
   uint32_t step = 0;  // of dropout: which optimisation step this is
@@ -113,8 +115,8 @@ class Network {
 
   Var apply(Tape& tape, const Linear& linear, const Var& x,
             Activation activation = Activation::none);
-  Var apply(Tape& tape, const NormParameters& norm, const Var& x, bool training);
-  Var finish(Tape& tape, const Dense& dense, const Var& y, bool training);
+  Var apply(Tape& tape, const NormParameters& norm, const Var& x, const Pass& pass);
+  Var finish(Tape& tape, const Dense& dense, const Var& y, const Pass& pass);
   Var encode(Tape& tape, const NetworkInput& input);
   Var attend(Tape& tape, size_t index, const Var& x, const Var& queries, const AttentionPlan& plan,
              const Pass& pass);
@@ -123,6 +125,8 @@ class Network {
                     AttentionInputs in, float factor, const Attend& attend);
   Var run_layer(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
                 const Pass& pass);
+  Var run_layer_twice(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
+                      const Pass& pass);
 
   NetworkOptions options_;
   Parameters parameters_;

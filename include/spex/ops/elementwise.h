@@ -12,8 +12,8 @@ Var scale(Tape& tape, const Var& x, const Var& s);  // s: 1 x 1
 
 // Each number is dropped with probability `rate` (to a precision of 1/65536), the others are
 // multiplied by 1 / (1 - rate). Which ones is a function of (random, position), so nothing is
-// stored. With rate 0, or on a tape that does not record, this is x itself.
-Var dropout(Tape& tape, const Var& x, float rate, const Random& random);
+// stored. This is dropout(relu(x)), in one pass; it keeps its result only.
+Var relu_dropped(Tape& tape, const Var& x, float rate, const Random& random);
 
 // x + dropout(branch), in one pass.
 Var add_dropped(Tape& tape, const Var& x, const Var& branch, float rate, const Random& random);
