@@ -1,24 +1,31 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
+#include <spex/core/signals.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <thread>
 
 namespace spex::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupt_count = 0;
+std::atomic<bool> interrupt_seen = false;
 
-void on_interrupt(int signal) {
-  interrupt_count = interrupt_count + 1;
-  if (interrupt_count > 1) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
+// The first one is noted, the second one ends the program in the usual way.
+void wait_for_interrupts(sigset_t interrupts) {
+  pthread_sigmask(SIG_SETMASK, &interrupts, nullptr);
+  int signal = 0;
+  sigwait(&interrupts, &signal);
+  interrupt_seen = true;
+  sigwait(&interrupts, &signal);
+  pthread_sigmask(SIG_UNBLOCK, &interrupts, nullptr);
+  std::raise(signal);
 }
 
 std::string duration(double seconds) {
@@ -101,12 +108,16 @@ void Progress::line(std::string_view text) {
 }
 
 void catch_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  block_signals();
+  sigset_t interrupts;
+  sigemptyset(&interrupts);
+  sigaddset(&interrupts, SIGINT);
+  sigaddset(&interrupts, SIGTERM);
+  std::thread(wait_for_interrupts, interrupts).detach();
 }
 
 bool interrupted() {
-  return interrupt_count > 0;
+  return interrupt_seen;
 }
 
 }  // namespace spex::cli

@@ -30,7 +30,8 @@ class Progress {
   std::chrono::steady_clock::time_point started_, last_;
 };
 
-// Ctrl-C or SIGTERM asks for a stop after this epoch; a second Ctrl-C ends the program at once.
+// Ctrl-C or SIGTERM asks for a stop after this epoch; a second one ends the program at once. A
+// thread of its own waits for them: no other is ever interrupted (see core/signals.h).
 void catch_interrupts();
 bool interrupted();
 

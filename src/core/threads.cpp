@@ -3,6 +3,7 @@
 // became six times slower beside a compiler). Ours spin for a few microseconds, then sleep.
 #include <omp.h>
 #include <spex/core/error.h>
+#include <spex/core/signals.h>
 #include <spex/core/threads.h>
 
 #include <atomic>
@@ -93,6 +94,7 @@ class Pool {
 
   void serve(uint32_t seen) {
     serial_here = true;
+    block_signals();
     omp_set_num_threads(1);  // what oneDNN does inside a block stays on this thread
     for (;;) {
       seen = wait_for_change(round_, seen);

@@ -1,5 +1,6 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <spex/core/error.h>
+#include <spex/core/signals.h>
 #include <spex/tensor/gemm.h>
 
 namespace spex {
@@ -18,6 +19,7 @@ void gemm(MatrixView out, ConstMatrixView a, Transpose transpose_a, ConstMatrixV
     if (beta == 0.0F) fill(out, 0.0F);
     return;
   }
+  SignalGuard guard;
   auto status = dnnl_sgemm(
       transpose_a == Transpose::no ? 'N' : 'T', transpose_b == Transpose::no ? 'N' : 'T',
       static_cast<dnnl_dim_t>(m), static_cast<dnnl_dim_t>(n), static_cast<dnnl_dim_t>(k), 1.0F,

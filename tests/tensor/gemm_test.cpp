@@ -1,5 +1,12 @@
+#include <pthread.h>
 #include <spex/core/error.h>
 #include <spex/tensor/gemm.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+#include <vector>
 
 #include "gradient_check.h"
 
@@ -41,6 +48,37 @@ TEST(Gemm, WorksOnColumnsOfAWiderMatrix) {
 TEST(Gemm, RejectsShapesThatDoNotMatch) {
   Matrix a = random_matrix(2, 3, 1), b = random_matrix(4, 2, 2), out(2, 2, MemoryTag::other);
   EXPECT_THROW(gemm(out, a, Transpose::no, b, Transpose::no), Error);
+}
+
+// A handler on a thread that is inside a product has corrupted the heap (see core/signals.h).
+TEST(Gemm, SurvivesSignals) {
+  static std::atomic<int> handled;
+  handled = 0;
+  auto before = std::signal(SIGUSR1, [](int) { ++handled; });
+  std::atomic<bool> done = false;
+  std::thread sender([&done, self = pthread_self()] {
+    while (!done) {
+      pthread_kill(self, SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  });
+  Matrix a = random_matrix(512, 128, 1), b = random_matrix(128, 128, 2), first, product;
+  auto multiply = [&] {
+    Matrix out(512, 128, MemoryTag::other);
+    gemm(out, a, Transpose::no, b, Transpose::no);
+    return out;
+  };
+  first = multiply();
+  for (int round = 0; round < 2000; ++round) {
+    product = multiply();
+    std::vector<float> neighbour(100, 1.0F);  // the heap is in use around the products
+    ASSERT_EQ(neighbour[99], 1.0F);
+  }
+  done = true;
+  sender.join();
+  std::signal(SIGUSR1, before);
+  EXPECT_GT(handled, 0);
+  EXPECT_TRUE(std::equal(first.span().begin(), first.span().end(), product.span().begin()));
 }
 
 }  // namespace
