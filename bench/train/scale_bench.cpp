@@ -39,8 +39,10 @@ PhaseResult finish(double seconds, const bench::MemoryPeak& memory, const PhaseP
   return {seconds, memory.counted(), plan.bytes, memory.resident()};
 }
 
-Result measure(const std::string& twin, const std::filesystem::path& folder, double scale) {
+Result measure(const std::string& twin, const std::filesystem::path& folder, double scale,
+               bool recompute) {
   Config config = bench::config_of(twin);
+  config.final.recompute = recompute;
   Dataset data = bench::open_twin(twin, folder, scale);
   Plan plan = make_plan(plan_input(data, config), config);
   Problem problem = make_problem(std::move(data), config);
@@ -98,7 +100,7 @@ double exponent(const std::vector<Result>& results, double (*y)(const Result&)) 
 void growth(const std::string& twin, const std::filesystem::path& folder) {
   std::vector<Result> results;
   for (double scale : {1.0, 2.0, 4.0, 8.0}) {
-    results.push_back(measure(twin, folder, scale));
+    results.push_back(measure(twin, folder, scale, true));  // or the largest would need 20 GB
     const Result& r = results.back();
     fmt::print(
         "{} x {}: {} attention edges; phase 1 {:.3f} s, {}; phase 2 {:.3f} s, {} (counted)\n", twin,
@@ -120,14 +122,15 @@ void growth(const std::string& twin, const std::filesystem::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "scale_bench TWIN FOLDER [growth]\n");
+    fmt::print(stderr, "scale_bench TWIN FOLDER [recompute | growth]\n");
     return 2;
   }
   try {
-    if (argc > 3)
+    std::string mode = argc > 3 ? argv[3] : "";
+    if (mode == "growth")
       spex::growth(argv[1], argv[2]);
     else
-      spex::print(argv[1], spex::measure(argv[1], argv[2], 1.0));
+      spex::print(argv[1], spex::measure(argv[1], argv[2], 1.0, mode == "recompute"));
   } catch (const spex::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

@@ -10,7 +10,7 @@
 namespace spex {
 namespace {
 
-constexpr size_t kTimedNodes = 16'000;  // targets of the batches that are timed, and at least two
+constexpr size_t kTimedNodes = 4'000;  // targets of the batches that are timed, and at least two
 
 void tradeoff(const std::string& twin, const std::filesystem::path& folder) {
   Config config = bench::config_of(twin);

@@ -224,6 +224,7 @@ Plan make_plan(const PlanInput& in, const Config& config) {
   bool sampled = config.model == Model::spexphormer;
   Plan plan;
   plan.batch_size = sampled ? config.final.batch_size : 0;
+  plan.recompute = config.final.recompute;
   if (needs_scores(config) && !in.scores_given)
     plan.phases.push_back(estimator_plan(in, config, base));
   plan.phases.push_back(final_plan(in, config, base));
@@ -264,10 +265,11 @@ std::string describe(const Plan& plan) {
   for (const PhasePlan& phase : plan.phases)
     text += fmt::format("{:<10} {:>10}  about {:.1f} s\n", phase.name, format_size(phase.bytes),
                         phase.seconds);
-  return text + fmt::format("{:<10} {:>10}  about {:.1f} s; {}\n", "in all",
+  return text + fmt::format("{:<10} {:>10}  about {:.1f} s; {}{}\n", "in all",
                             format_size(plan.peak_bytes()), plan.seconds(),
                             plan.batch_size ? fmt::format("batches of {}", plan.batch_size)
-                                            : std::string("the whole graph at once"));
+                                            : std::string("the whole graph at once"),
+                            plan.recompute ? ", layers recomputed in backward" : "");
 }
 
 size_t parse_size(const std::string& text) {

@@ -33,6 +33,7 @@ struct PhasePlan {
 struct Plan {
   std::vector<PhasePlan> phases;
   size_t batch_size = 0;  // the one in force; 0: the whole graph
+  bool recompute = false;
 
   size_t peak_bytes() const;
   double seconds() const;
