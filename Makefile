@@ -19,8 +19,8 @@ demo: build
 	@rm -rf runs/demo
 	@$(BUILD)/spex train minesweeper --out runs/demo
 
-# Each program prints rates, and the limits measured in the same run. bench/reproduce and bench/scale,
-# which train, are commands of their own.
+# Each program prints rates, and the limits measured in the same run. bench/reproduce, bench/scale and
+# bench/tradeoff, which train, are commands of their own.
 bench: build
 	@for program in $(BUILD)/*_bench; do \
 	  case $$program in */reproduce_bench | */scale_bench | */tradeoff_bench) continue ;; esac; \
