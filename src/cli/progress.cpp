@@ -24,8 +24,10 @@ void wait_for_interrupts(sigset_t interrupts) {
   sigwait(&interrupts, &signal);
   interrupt_seen = true;
   sigwait(&interrupts, &signal);
+  std::signal(signal, SIG_DFL);  // it may have been ignored by whoever started us
   pthread_sigmask(SIG_UNBLOCK, &interrupts, nullptr);
   std::raise(signal);
+  _exit(128 + signal);  // the first process of a container survives its signals
 }
 
 std::string duration(double seconds) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "data/csv.h"
@@ -39,15 +40,15 @@ SharedArray<NodeId> ascending(std::span<const NodeId> nodes) {
   return share(std::move(sorted));
 }
 
-std::array<double, 3> three_numbers(const std::string& text, const char* expected) {
-  std::array<double, 3> numbers{};
+template <class Number>
+std::array<Number, 3> three_numbers(const std::string& text, const char* expected) {
+  std::array<Number, 3> numbers{};
   size_t begin = 0;
   for (size_t part = 0; part < 3; ++part) {
     size_t end = part < 2 ? text.find('/', begin) : text.size();
-    float value = 0;
-    require(end != std::string::npos && parse_number(text.substr(begin, end - begin), value),
-            "'{}' is not a split; expected {}", text, expected);
-    numbers[part] = static_cast<double>(value);
+    require(
+        end != std::string::npos && parse_number(text.substr(begin, end - begin), numbers[part]),
+        "'{}' is not a split; expected {}", text, expected);
     begin = end + 1;
   }
   return numbers;
@@ -105,7 +106,8 @@ Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t 
 }
 
 SplitRatio parse_ratio(const std::string& text) {
-  auto percent = three_numbers(text, "percentages such as 60/20/20");
+  auto parsed = three_numbers<float>(text, "percentages such as 60/20/20");
+  std::array<double, 3> percent{parsed[0], parsed[1], parsed[2]};
   double sum = percent[0] + percent[1] + percent[2];
   require(percent[0] > 0 && percent[1] > 0 && percent[2] > 0 && sum <= 100.0 + 1e-6,
           "'{}' is not a split; expected three percentages above 0 that sum to at most 100", text);
@@ -114,16 +116,12 @@ SplitRatio parse_ratio(const std::string& text) {
 
 SplitCounts parse_counts(const std::string& text) {
   constexpr const char* kExpected = "counts such as 20/500/1000";
-  SplitCounts counts;
-  size_t* parts[] = {&counts.train_per_class, &counts.validation, &counts.test};
-  auto numbers = three_numbers(text, kExpected);
-  for (int part = 0; part < 3; ++part) {
-    double number = numbers[static_cast<size_t>(part)];
-    require(number >= 1 && number == std::floor(number), "'{}' is not a split; expected {}", text,
-            kExpected);
-    *parts[part] = static_cast<size_t>(number);
-  }
-  return counts;
+  auto counts = three_numbers<int64_t>(text, kExpected);
+  for (int64_t count : counts)
+    require(count > 0 && count <= std::numeric_limits<NodeId>::max(),
+            "'{}' is not a split; expected {}", text, kExpected);
+  return {static_cast<size_t>(counts[0]), static_cast<size_t>(counts[1]),
+          static_cast<size_t>(counts[2])};
 }
 
 }  // namespace spex

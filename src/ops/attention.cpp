@@ -118,6 +118,11 @@ Call make_call(const AttentionInputs& in, const PatternView& rows, size_t source
   require(in.q.rows() >= rows.rows && in.k.rows() == sources && values.rows() == sources,
           "attention: {} queries, {} keys, {} values for a pattern of {} x {}", in.q.rows(),
           in.k.rows(), values.rows(), rows.rows, sources);
+  require(
+      rows.types <= kMaxEdgeTypes && rows.rows <= sources,
+      "attention: {} edge types and {} queries for {} keys; at most {} types are supported, and "
+      "queries are keys too",
+      rows.types, rows.rows, sources, kMaxEdgeTypes);
   require(!folded || !in.modulation, "attention: folded queries are modulated already");
   require(!in.modulation || (in.modulation.rows() == rows.types && in.modulation.cols() == width),
           "attention: a modulation of {} x {} for {} edge types and width {}", in.modulation.rows(),

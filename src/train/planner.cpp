@@ -124,6 +124,11 @@ double dense_nodes_floats(const FinalConfig& f, const std::vector<double>& nodes
          nodes.back() * dense_floats(f.width, f.post_layers);
 }
 
+// Recomputing adds a forward pass.
+double repeated(const FinalConfig& f) {
+  return f.recompute ? 1.0 + kEvaluationShare : 1.0;
+}
+
 // One training step on a batch (or on the whole graph).
 Work final_step(const PlanInput& in, const Config& config, size_t batch) {
   const FinalConfig& f = config.final;
@@ -144,8 +149,8 @@ Work final_step(const PlanInput& in, const Config& config, size_t batch) {
     seconds += sampled * w * (layer.folded ? kFoldedEdgeSeconds : kWideEdgeSeconds);
     touched += layer.kept(sources, queries);
   }
-  seconds += touched * kNodeFloatSeconds * (f.recompute ? 1.0 + kEvaluationShare : 1.0);
-  return {bytes + transposed + floats * kFloat, seconds};
+  seconds += touched * kNodeFloatSeconds;
+  return {bytes + transposed + floats * kFloat, seconds * repeated(f)};
 }
 
 Work exphormer_step(const PlanInput& in, const Config& config) {
@@ -156,8 +161,9 @@ Work exphormer_step(const PlanInput& in, const Config& config) {
   auto layers = static_cast<double>(f.degrees.size());
   double touched = before + layers * layer.kept(nodes[0], nodes[0]);
   return {step_floats(layer, nodes, before, in.outputs, f.recompute) * kFloat,
-          touched * kNodeFloatSeconds + layers * attention_edges(in, config) *
-                                            static_cast<double>(f.width) * kWideEdgeSeconds};
+          repeated(f) *
+              (touched * kNodeFloatSeconds + layers * attention_edges(in, config) *
+                                                 static_cast<double>(f.width) * kWideEdgeSeconds)};
 }
 
 PhasePlan estimator_plan(const PlanInput& in, const Config& config, double base) {
@@ -234,18 +240,19 @@ Plan make_plan(const PlanInput& in, const Config& config) {
 Plan fit_plan(const PlanInput& in, Config& config, size_t memory) {
   Plan plan = make_plan(in, config);
   if (plan.peak_bytes() <= memory) return plan;
-  auto refuse = [&](const Plan& least, const std::string& change) {
-    fail("the run needs at least {}, and {} were given; {}", format_size(least.peak_bytes()),
+  auto refuse = [&](size_t least, const std::string& change) {
+    fail("the run needs at least {}, and {} were given; {}", format_size(least),
          format_size(memory), change);
   };
   bool asked = std::exchange(config.final.recompute, true);
   plan = make_plan(in, config);
   if (config.model == Model::exphormer && plan.peak_bytes() <= memory) return plan;
   if (config.model == Model::exphormer)
-    refuse(plan, "train --model spexphormer, or lower final.width, or the layers in final.degrees");
+    refuse(plan.peak_bytes(),
+           "train --model spexphormer, or lower final.width, or the layers in final.degrees");
   for (const PhasePlan& phase : plan.phases)
     if (phase.name == "estimator" && phase.bytes > memory)
-      refuse(plan, "lower expander.degree, estimator.width or estimator.layers");
+      refuse(phase.bytes, "lower expander.degree, estimator.width or estimator.layers");
   // Recomputing costs time only; a smaller batch also changes what is learned.
   for (size_t batch = config.final.batch_size;; batch = (batch ? batch : in.nodes) / 2) {
     config.final.batch_size = batch;
@@ -254,9 +261,9 @@ Plan fit_plan(const PlanInput& in, Config& config, size_t memory) {
       plan = make_plan(in, config);
       if (plan.peak_bytes() <= memory) return plan;
     }
-    if (batch == 1) break;
+    if (batch == 1 || in.nodes <= 1) break;
   }
-  refuse(plan, "lower expander.degree, final.width or final.degrees");
+  refuse(plan.peak_bytes(), "lower expander.degree, final.width or final.degrees");
   return plan;
 }
 

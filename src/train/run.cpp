@@ -21,8 +21,10 @@ namespace spex {
 namespace {
 
 namespace fs = std::filesystem;
-// What must be the same in a run and its continuation. A data set may have moved.
+// What must be the same in a run and its continuation. A data set may have moved, and recomputing
+// changes no number.
 std::vector<ConfigKey> comparable(Config config) {
+  config.final.recompute = false;
   config.data = fs::path(config.data).filename();
   return config_keys(config);
 }

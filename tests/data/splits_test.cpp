@@ -96,7 +96,8 @@ TEST(Splits, CountsAreRead) {
   EXPECT_EQ(counts.train_per_class, 20U);
   EXPECT_EQ(counts.validation, 500U);
   EXPECT_EQ(counts.test, 1000U);
-  for (const char* text : {"", "20", "20/500", "20/x/1000", "0/5/5", "1.5/5/5"})
+  for (const char* text :
+       {"", "20", "20/500", "20/x/1000", "0/5/5", "1.5/5/5", "inf/5/5", "1e30/5/5"})
     EXPECT_SAYS(refusal([&] { parse_counts(text); }), "is not a split");
 }
 

@@ -342,9 +342,14 @@ TEST(Network, SameSeedGivesTheSameParametersAndAnotherDoesNot) {
 
 TEST(Network, RecomputedLayersGiveTheSameGradientsAndAverages) {
   AttentionGraph graph = attention_graph(kNodes, 40, 4), transposed = transpose(graph);
+  Sampler sampler(graph, nullptr, Sampling::uniform, 5);
+  std::vector<NodeId> all(kNodes);
+  std::iota(all.begin(), all.end(), 0U);
+  Batch batch = BatchBuilder(sampler, {4, 4}, false).build(all, 0);
   Example example;
-  auto numbers = [&](bool recompute) {
+  auto numbers = [&](const AttentionPlan& plan, size_t heads, bool recompute) {
     NetworkOptions options = tiny_options();
+    options.heads = heads;
     options.dropout = 0.3F;
     options.recompute = recompute;
     Network network(options, 7);
@@ -352,18 +357,22 @@ TEST(Network, RecomputedLayersGiveTheSameGradientsAndAverages) {
     pass.training = true;
     pass.step = 3;
     Tape tape;
-    Var logits = network.forward(tape, {example.features.view(), nullptr},
-                                 full_attention(graph, transposed), pass);
+    Var logits = network.forward(tape, {example.features.view(), nullptr}, plan, pass);
     network.parameters().zero_gradients();
     tape.backward(softmax_cross_entropy(tape, logits, example.classes, example.rows));
-    std::vector<float> all(logits.value().data, logits.value().data + logits.value().size());
-    for (const Parameter& parameter : network.parameters())
-      all.insert(all.end(), parameter.gradient.span().begin(), parameter.gradient.span().end());
-    for (const auto& [name, statistics] : network.statistics())
-      all.insert(all.end(), statistics.mean.begin(), statistics.mean.end());
-    return all;
+    std::vector<float> values(logits.value().data, logits.value().data + logits.value().size());
+    auto append = [&](const auto& more) { values.insert(values.end(), more.begin(), more.end()); };
+    for (const Parameter& parameter : network.parameters()) append(parameter.gradient.span());
+    for (const auto& [name, statistics] : network.statistics()) {
+      append(statistics.mean);
+      append(statistics.variance);
+    }
+    return values;
   };
-  EXPECT_EQ(numbers(true), numbers(false));
+  for (size_t heads : {1, 2})  // one head over samples: folded
+    for (const AttentionPlan& plan :
+         {full_attention(graph, transposed), sampled_attention(batch.layers)})
+      EXPECT_EQ(numbers(plan, heads, true), numbers(plan, heads, false));
 }
 
 TEST(Network, DropoutChangesTrainingOnlyAndDependsOnTheStep) {

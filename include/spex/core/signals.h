@@ -1,6 +1,6 @@
 // Signals and the library's threads. A handler that runs on a thread inside one of oneDNN's matrix
-// products (Debian's 2.6) corrupts the heap: seen, and repeated by Gemm.SurvivesSignals. So no thread
-// of ours takes signals, and a product blocks them on the caller's.
+// products (Debian's 2.6) corrupts the heap: seen, and repeated by Gemm.SurvivesSignals. So no
+// thread of ours takes signals, and a product blocks them on the caller's.
 #pragma once
 
 #include <csignal>
