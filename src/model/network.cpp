@@ -135,8 +135,9 @@ Var Network::apply(Tape& tape, const NormParameters& norm, const Var& x, const P
     case Norm::batch:
       break;
   }
-  RunningStatistics counted = *norm.running;  // already, if this pass is a repetition
-  return batch_norm(tape, x, gain, bias, pass.repeated ? counted : *norm.running, pass.training);
+  if (!pass.repeated) return batch_norm(tape, x, gain, bias, *norm.running, pass.training);
+  RunningStatistics counted_already = *norm.running;
+  return batch_norm(tape, x, gain, bias, counted_already, pass.training);
 }
 
 Var Network::finish(Tape& tape, const Dense& dense, const Var& y, const Pass& pass) {
@@ -162,18 +163,8 @@ Var Network::encode(Tape& tape, const NetworkInput& input) {
 
 // With one head, score and output need no projected keys and values: (E * q W_q) . (k W_k) is
 // (q W_q diag(E) W_k^T) . k, and sum w (k W_v) is (sum w k) W_v. A batch has many more keys than
-// queries, so projecting the queries' side is cheaper, and attention reads one row per edge, not
-// two.
-Var Network::attend_folded(Tape& tape, const Layer& layer, const Var& x, const Var& queries,
-                           AttentionInputs in, float factor, const Attend& attend) {
-  Var folded = fold_queries(tape, tape.parameter(*layer.q.weight), tape.parameter(*layer.k.weight),
-                            in.modulation, factor);
-  in.q = linear(tape, queries, folded);
-  in.k = x;
-  in.modulation = {};
-  return apply(tape, layer.v, attend(in));
-}
-
+// queries, so folding the projections into the queries' side is cheaper, and attention reads one
+// row per edge, not two.
 Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
                     const AttentionPlan& plan, const Pass& pass) {
   const Layer& layer = layers_[index];
@@ -189,17 +180,21 @@ Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
   options.scale_by_width = options_.scale_by_width;
   options.temperature = pass.temperature;
   options.clamp = options_.clamp;
-  auto attend = [&](const AttentionInputs& inputs) {
-    return plan.attend(tape, index, inputs, options);
-  };
-  if (plan.sampled && options_.heads == 1 && !layer.value_scale)
-    return attend_folded(tape, layer, x, queries, in, score_factor(options, options_.width),
-                         attend);
-  in.q = apply(tape, layer.q, queries);
-  in.k = apply(tape, layer.k, x);
-  in.v = apply(tape, layer.v, x);
-  if (layer.value_scale) in.v = normalize_rows(tape, in.v, tape.parameter(*layer.value_scale));
-  return attend(in);
+  bool folded = plan.sampled && options_.heads == 1 && !layer.value_scale;
+  if (folded) {
+    Var fold = fold_queries(tape, tape.parameter(*layer.q.weight), tape.parameter(*layer.k.weight),
+                            in.modulation, score_factor(options, options_.width));
+    in.q = linear(tape, queries, fold);
+    in.k = x;
+    in.modulation = {};
+  } else {
+    in.q = apply(tape, layer.q, queries);
+    in.k = apply(tape, layer.k, x);
+    in.v = apply(tape, layer.v, x);
+    if (layer.value_scale) in.v = normalize_rows(tape, in.v, tape.parameter(*layer.value_scale));
+  }
+  Var attended = plan.attend(tape, index, in, options);
+  return folded ? apply(tape, layer.v, attended) : attended;
 }
 
 Var Network::run_layer(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,

@@ -120,9 +120,6 @@ class Network {
   Var encode(Tape& tape, const NetworkInput& input);
   Var attend(Tape& tape, size_t index, const Var& x, const Var& queries, const AttentionPlan& plan,
              const Pass& pass);
-  using Attend = std::function<Var(const AttentionInputs&)>;
-  Var attend_folded(Tape& tape, const Layer& layer, const Var& x, const Var& queries,
-                    AttentionInputs in, float factor, const Attend& attend);
   Var run_layer(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
                 const Pass& pass);
   Var run_layer_twice(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,

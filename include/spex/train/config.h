@@ -64,7 +64,7 @@ struct FinalConfig {
   size_t post_layers = 0;
   Norm norm = Norm::batch;
   double dropout = 0.2;
-  bool recompute = false;  // layers run again in backward: a third of the memory, more time
+  bool recompute = false;  // layers run again in backward: about half the memory, more time
   size_t batch_size = 0;   // 0: the whole graph at once
   Sampling sampling = Sampling::weighted;
   size_t resample_every = 1;  // epochs between new samples
