@@ -174,12 +174,14 @@ void scaling() {
 
 int main(int argc, char**) {
   using namespace spex;  // NOLINT
+  if (argc > 2) { for (int i = 0; i < 3; ++i) regular(170'000, 6, 2, 96); return 0; }
   sparse(10'000, 320, 8);
   sparse(10'000, 320, 4);
   sparse(10'000, 320, 64);
   sparse(170'000, 45, 8);
   regular(10'000, 10, 4, 32);
   regular(100'000, 10, 1, 128);
+  regular(170'000, 6, 2, 96);
   scaling();
   if (argc < 2) sparse(2'400'000, 80, 8);
 }

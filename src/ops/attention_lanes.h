@@ -1,34 +1,14 @@
-// Small vectors for the attention kernels, in the compiler's own vector notation. Included by
-// *.simd.cpp only: everything stands in the instruction set's own namespace.
+// What the attention kernels share. Included by *.simd.cpp only, as vectors.h.
 #pragma once
 
 #include <cstddef>
 
 #include "ops/attention_kernels.h"
+#include "ops/vectors.h"
 
 namespace spex::SPEX_ISA {
 
-typedef float F4 __attribute__((vector_size(16)));
-typedef float F8 __attribute__((vector_size(32)));
-typedef float F16 __attribute__((vector_size(64)));
-typedef int I16 __attribute__((vector_size(64)));
-
 inline constexpr size_t kTile = 16;  // edges whose weights are computed together
-
-template <class V>
-inline constexpr size_t lanes = sizeof(V) / sizeof(float);
-
-template <class V>
-inline V load(const float* from) {
-  V v;
-  __builtin_memcpy(&v, from, sizeof(V));
-  return v;
-}
-
-template <class V>
-inline void store(float* to, V v) {
-  __builtin_memcpy(to, &v, sizeof(V));
-}
 
 inline float sum(F4 v) {
   F4 pairs = v + __builtin_shufflevector(v, v, 2, 3, 0, 1);
@@ -55,28 +35,6 @@ inline F4 sums(F16 a, F16 b, F16 c, F16 d) {
 }
 inline F4 sums(F4 a, F4 b, F4 c, F4 d) {
   return F4{sum(a), sum(b), sum(c), sum(d)};
-}
-
-inline F16 clamp(F16 v, float bound) {
-  v = v < -bound ? F16{} - bound : v;
-  return v > bound ? F16{} + bound : v;
-}
-
-// exp for |x| <= 80, within 2 units in the last place: 2^n times a polynomial of the rest.
-inline F16 exponential(F16 x) {
-  const float round = 12582912.0F;  // 1.5 * 2^23: adding it rounds to the nearest integer
-  F16 shifted = x * 1.44269504F + round;
-  F16 n = shifted - round;
-  F16 r = x - n * 0.693359375F;
-  r = r + n * 2.12194440e-4F;
-  F16 p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * r * r + r + 1.0F;
-  I16 exponent = __builtin_convertvector(n, I16) + 127;
-  return p * (F16)(exponent << 23);
 }
 
 // Where each type's neighbours of a row begin: bounds[t] .. bounds[t + 1].

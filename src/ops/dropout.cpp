@@ -62,9 +62,12 @@ Var relu_dropped(Tape& tape, const Var& x, float rate, const Random& random) {
   return tape.result_owning(shared, {x},
                             [ky = shared, dx = x.gradient(), factor = mask.factor()](Matrix dy) {
                               const float* kept = ky->view().data;
+                              float* d = dy.data();
                               parallel_for(dy.size(), kBlock, [&](size_t begin, size_t end) {
-                                for (size_t i = begin; i < end; ++i)
-                                  dy.data()[i] = kept[i] > 0.0F ? factor * dy.data()[i] : 0.0F;
+                                for (size_t i = begin; i < end; ++i) {
+                                  float whole = factor * d[i];  // in any case: no branch
+                                  d[i] = kept[i] > 0.0F ? whole : 0.0F;
+                                }
                               });
                               dx->give(std::move(dy));
                             });

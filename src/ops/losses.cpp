@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ops/checks.h"
+#include "ops/loss_rows.h"
 
 namespace spex {
 namespace {
@@ -60,25 +61,21 @@ Var loss(Tape& tape, const Var& logits, std::span<const NodeId> rows, const char
                      });
 }
 
-// The sum over a row's targets that are present; term(z, t) gives the loss, slope(z, t) dloss/dz.
-template <class Term, class Slope>
-Total sum_present(const float* z, const float* targets, size_t cols, const RowGradient* d,
-                  Term term, Slope slope) {
-  Total total;
-  for (size_t c = 0; c < cols; ++c) {
-    if (std::isnan(targets[c])) continue;
-    total += {term(double{z[c]}, double{targets[c]}), 1.0};
-    if (d) d->row[c] += static_cast<float>(d->scale * slope(double{z[c]}, double{targets[c]}));
-  }
-  return total;
+Total logistic_terms(const float* z, const float* targets, size_t count, const RowGradient* d) {
+  LossTerms terms = SPEX_CALL(logistic_row, d ? d->row : nullptr, z, targets,
+                              static_cast<float>(d ? d->scale : 0.0), count);
+  return {terms.loss, static_cast<double>(terms.present)};
 }
 
-// -t log(sigmoid(z)) - (1 - t) log(1 - sigmoid(z)), without overflow.
-double logistic_loss(double z, double t) {
-  return std::max(z, 0.0) - z * t + std::log1p(std::exp(-std::abs(z)));
-}
-double logistic_slope(double z, double t) {
-  return 1.0 / (1.0 + std::exp(-z)) - t;
+Total squared_terms(const float* z, const float* targets, size_t count, const RowGradient* d) {
+  Total total;
+  for (size_t c = 0; c < count; ++c) {
+    if (std::isnan(targets[c])) continue;
+    double difference = double{z[c]} - targets[c];
+    total += {difference * difference, 1.0};
+    if (d) d->row[c] += static_cast<float>(d->scale * 2 * difference);
+  }
+  return total;
 }
 
 void check_targets(const Var& logits, ConstMatrixView targets, const char* what) {
@@ -108,15 +105,10 @@ Var softmax_cross_entropy(Tape& tape, const Var& logits, std::span<const int32_t
   auto row_term = [=](const float* z, NodeId row, const RowGradient* d) {
     auto label = static_cast<size_t>(classes[row]);
     double weight = class_weights.empty() ? 1.0 : class_weights[label];
-    double largest = *std::max_element(z, z + count), sum = 0;
-    for (size_t c = 0; c < count; ++c) sum += std::exp(z[c] - largest);
-    if (d) {
-      double scale = d->scale * weight;
-      for (size_t c = 0; c < count; ++c)
-        d->row[c] += static_cast<float>(scale * std::exp(z[c] - largest) / sum);
-      d->row[label] -= static_cast<float>(scale);
-    }
-    return Total{weight * (std::log(sum) + largest - z[label]), weight};
+    auto scale = static_cast<float>(d ? d->scale * weight : 0.0);
+    LogSum log_sum = SPEX_CALL(softmax_row, d ? d->row : nullptr, z, scale, count);
+    if (d) d->row[label] -= scale;
+    return Total{weight * (std::log(double{log_sum.sum}) + log_sum.largest - z[label]), weight};
   };
   return loss(tape, logits, rows, "softmax_cross_entropy", row_term);
 }
@@ -126,7 +118,7 @@ Var binary_cross_entropy(Tape& tape, const Var& logits, ConstMatrixView targets,
                          std::span<const NodeId> rows) {
   check_targets(logits, targets, "binary_cross_entropy");
   auto row_term = [targets](const float* z, NodeId row, const RowGradient* d) {
-    return sum_present(z, targets.row(row), targets.cols, d, logistic_loss, logistic_slope);
+    return logistic_terms(z, targets.row(row), targets.cols, d);
   };
   return loss(tape, logits, rows, "binary_cross_entropy", row_term);
 }
@@ -137,7 +129,7 @@ Var binary_cross_entropy(Tape& tape, const Var& logits, std::span<const int32_t>
   check_classes(classes, rows, logits.rows(), 2, "binary_cross_entropy");
   auto row_term = [classes](const float* z, NodeId row, const RowGradient* d) {
     auto target = static_cast<float>(classes[row]);
-    return sum_present(z, &target, 1, d, logistic_loss, logistic_slope);
+    return logistic_terms(z, &target, 1, d);
   };
   return loss(tape, logits, rows, "binary_cross_entropy", row_term);
 }
@@ -147,9 +139,7 @@ Var mean_squared_error(Tape& tape, const Var& prediction, ConstMatrixView target
                        std::span<const NodeId> rows) {
   check_targets(prediction, targets, "mean_squared_error");
   auto row_term = [targets](const float* z, NodeId row, const RowGradient* d) {
-    return sum_present(
-        z, targets.row(row), targets.cols, d, [](double a, double t) { return (a - t) * (a - t); },
-        [](double a, double t) { return 2 * (a - t); });
+    return squared_terms(z, targets.row(row), targets.cols, d);
   };
   return loss(tape, prediction, rows, "mean_squared_error", row_term);
 }
