@@ -1,30 +1,16 @@
-#include <spex/core/error.h>
 #include <spex/core/memory.h>
-#include <sys/mman.h>
 
 #include <atomic>
-#include <bit>
-#include <cstdlib>
 #include <fstream>
-#include <mutex>
+#include <new>
 #include <string>
-#include <unordered_map>
-#include <vector>
+
+#include "core/heap.h"
 
 namespace spex {
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kAlignment = 64;
-// The pool keeps at most what was freed; blocks of fewer bytes go straight to the C library.
-constexpr size_t kPooledFrom = size_t{64} << 10;
-
-// Four sizes per power of two, so that batches of slightly different sizes find each other's
-// blocks.
-size_t size_class(size_t bytes) {
-  size_t step = std::bit_floor(bytes) / 4;
-  return (bytes + step - 1) / step * step;
-}
+constexpr size_t kLarge = size_t{64} << 10;  // smaller blocks come from the C library
 
 class Counter {
  public:
@@ -43,15 +29,10 @@ class Counter {
   std::atomic<size_t> peak_{0};
 };
 
-struct Pool {
-  std::mutex mutex;
-  std::unordered_map<size_t, std::vector<void*>> free;
-};
-
 // Leaked on purpose: buffers with static storage may be released after any destructor of ours.
-Pool& pool() {
-  static Pool* pool = new Pool;
-  return *pool;
+Heap& heap() {
+  static Heap* heap = new Heap;
+  return *heap;
 }
 std::array<Counter, kMemoryTags>& counters() {
   static auto* counters = new std::array<Counter, kMemoryTags>;
@@ -60,19 +41,6 @@ std::array<Counter, kMemoryTags>& counters() {
 Counter& total() {
   static auto* total = new Counter;
   return *total;
-}
-
-void* system_allocate(size_t bytes) {
-  size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-  size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* pointer = std::aligned_alloc(alignment, rounded);
-  if (!pointer) {
-    trim_memory();  // what the pool holds in other sizes may be enough
-    pointer = std::aligned_alloc(alignment, rounded);
-  }
-  if (!pointer) fail("the system has no {:.1f} GiB of memory to give", bytes / 1073741824.0);
-  if (bytes >= kHugePage) madvise(pointer, rounded, MADV_HUGEPAGE);
-  return pointer;
 }
 
 }  // namespace
@@ -96,10 +64,7 @@ void reset_memory_peaks() {
 }
 
 void trim_memory() {
-  std::lock_guard lock(pool().mutex);
-  for (auto& [bytes, blocks] : pool().free)
-    for (void* block : blocks) std::free(block);
-  pool().free.clear();
+  heap().trim();
 }
 
 ResidentMemory resident_memory() {
@@ -118,16 +83,8 @@ ResidentMemory resident_memory() {
 namespace detail {
 
 void* allocate(size_t bytes, MemoryTag tag) {
-  void* pointer = nullptr;
-  if (bytes >= kPooledFrom) {
-    std::lock_guard lock(pool().mutex);
-    auto found = pool().free.find(size_class(bytes));
-    if (found != pool().free.end() && !found->second.empty()) {
-      pointer = found->second.back();
-      found->second.pop_back();
-    }
-  }
-  if (!pointer) pointer = system_allocate(bytes >= kPooledFrom ? size_class(bytes) : bytes);
+  void* pointer =
+      bytes >= kLarge ? heap().allocate(bytes) : ::operator new(bytes, std::align_val_t{64});
   counters()[static_cast<size_t>(tag)].add(bytes);
   total().add(bytes);
   return pointer;
@@ -136,12 +93,10 @@ void* allocate(size_t bytes, MemoryTag tag) {
 void release(void* pointer, size_t bytes, MemoryTag tag) noexcept {
   counters()[static_cast<size_t>(tag)].subtract(bytes);
   total().subtract(bytes);
-  if (bytes < kPooledFrom) {
-    std::free(pointer);
-    return;
-  }
-  std::lock_guard lock(pool().mutex);
-  pool().free[size_class(bytes)].push_back(pointer);
+  if (bytes >= kLarge)
+    heap().release(pointer, bytes);
+  else
+    ::operator delete(pointer, std::align_val_t{64});
 }
 
 }  // namespace detail

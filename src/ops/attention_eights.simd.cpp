@@ -190,17 +190,6 @@ inline void ask_for(const AttentionView& v, NodeId id) {
   for (size_t r = 0; r < R; ++r) __builtin_prefetch(y + 16 * r);
 }
 
-// What a row a little further on needs of its own. The rows lie in order, but the processor's own
-// prefetching does not keep up beside the one above.
-template <size_t R>
-inline void ask_for_row(const PatternView& p, size_t row, auto... tables) {
-  size_t later = row + 8;
-  for (size_t t = 0; p.ends && t + 1 < p.types; ++t)
-    __builtin_prefetch(p.ends + t * p.rows + later);
-  for (size_t i = 0; i < Layout<R>::floats; i += 16)
-    (__builtin_prefetch(tables + later * Layout<R>::floats + i), ...);
-}
-
 template <size_t R>
 struct Tile {
   __m512 x[8], y[8];
@@ -296,7 +285,8 @@ void forward_rows(const AttentionForward& c, size_t begin, size_t end) {
   for (size_t row = begin; row < end; ++row) {
     EdgeOffset bounds[kMaxEdgeTypes + 1];
     row_bounds(v.pattern, row, bounds);
-    ask_for_row<R>(v.pattern, row, c.q, c.out);
+    ask_ahead(c.q, row, L::floats);
+    ask_ahead(c.out, row, L::floats);
     Row<R> q = Row<R>::load(c.q + row * L::floats);
     Row<R> a[kMaxEdgeTypes];
     for (size_t t = 0; t < v.pattern.types; ++t) a[t] = q.times(types.mod[t]);
@@ -377,7 +367,10 @@ void backward_rows(const AttentionBackward& c, size_t begin, size_t end) {
   for (size_t row = begin; row < end; ++row) {
     EdgeOffset bounds[kMaxEdgeTypes + 1];
     row_bounds(v.pattern, row, bounds);
-    ask_for_row<R>(v.pattern, row, c.row_x, c.row_y, c.dx, c.key_side ? c.dy : c.dx);
+    ask_ahead(c.row_x, row, L::floats);
+    ask_ahead(c.row_y, row, L::floats);
+    ask_ahead(c.dx, row, L::floats);
+    if (c.key_side) ask_ahead(c.dy, row, L::floats);
     Row<R> row_x = Row<R>::load(c.row_x + row * L::floats);
     Row<R> row_y = Row<R>::load(c.row_y + row * L::floats);
     Row<R> a[kMaxEdgeTypes];

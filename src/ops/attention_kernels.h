@@ -61,6 +61,7 @@ struct AttentionView {
   float clamp = 8.0F;
   // Queries bring their modulated vectors, types * D floats each; keys are their own values; H = 1.
   bool folded = false;
+  size_t query_floats() const { return (folded ? pattern.types : heads) * width; }
 };
 
 struct AttentionForward {

@@ -132,6 +132,7 @@ inline void for_weights(const AttentionView& v, const float* q, size_t row, Body
   alignas(64) float w[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
+  ask_ahead(q, row, v.query_floats());
   const float* a = modulate<V, H>(room, q, row, v);
   Tile tile;
   const float* left[kTile];
@@ -150,6 +151,7 @@ void forward_row(const AttentionForward& c, size_t row) {
   size_t width = head_count<H>(v) * v.width;
   float totals[kMaxAttentionHeads] = {};
   float* out = c.out + row * width;
+  ask_ahead(c.out, row, width);
   clear<V>(out, width);
   for_weights<V, H>(v, c.q, row, [&](const Tile& tile, const float* w) {
     for (size_t h = 0; h < head_count<H>(v); ++h) {
@@ -221,6 +223,8 @@ void backward_folded_key(const AttentionBackward& c, size_t row) {
   alignas(64) float uncut[kTile];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
+  ask_ahead(c.row_x, row, v.width);
+  ask_ahead(c.dx, row, v.width);
   float* dx = c.dx + row * v.width;
   clear<V>(dx, v.width);
   Tile tile;
@@ -251,6 +255,10 @@ void backward_row(const AttentionBackward& c, size_t row) {
   alignas(64) float uncut[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
+  ask_ahead(c.row_x, row, v.query_floats());
+  ask_ahead(c.row_y, row, width);
+  ask_ahead(c.dx, row, v.query_floats());
+  if (c.key_side) ask_ahead(c.dy, row, width);
   const float* a = modulate<V, H>(room, c.row_x, row, v);
   clear<V>(da, types * width);
   if (c.key_side) clear<V>(c.dy + row * width, width);

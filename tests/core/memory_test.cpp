@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
+#include <spex/core/error.h>
 #include <spex/core/memory.h>
+#include <spex/core/random.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace spex {
 namespace {
@@ -31,6 +35,49 @@ TEST(Memory, BuffersAreAlignedAndFreedBlocksAreUsedAgain) {
   }
   Buffer<float> again((1 << 20) - 100, MemoryTag::other);
   EXPECT_EQ(again.data(), where);
+}
+
+TEST(Memory, FreedBlocksSideBySideServeALargerOne) {
+  constexpr size_t kBytes = size_t{8} << 20;
+  std::vector<Buffer<char>> parts;
+  for (int i = 0; i < 3; ++i) parts.emplace_back(kBytes, MemoryTag::other);
+  const char* first = std::min({parts[0].data(), parts[1].data(), parts[2].data()});
+  const char* last = std::max({parts[0].data(), parts[1].data(), parts[2].data()});
+  if (last - first != 2 * kBytes) GTEST_SKIP() << "other blocks lie between";
+  for (int i : {0, 2, 1}) parts[static_cast<size_t>(i)] = {};
+  Buffer<char> whole(3 * kBytes, MemoryTag::other);
+  EXPECT_LE(whole.data(), first);
+  EXPECT_GE(whole.data() + whole.size(), last + kBytes);
+}
+
+TEST(Memory, BlocksDoNotOverlapWhateverTheOrderOfFreeing) {
+  Random random(1, Purpose::test);
+  std::vector<Buffer<uint32_t>> held;
+  for (uint32_t step = 0; step < 2000; ++step) {
+    uint32_t bits = static_cast<uint32_t>(random.uniform(step) * 4294967295.0);
+    if (held.size() > 40 || (bits % 3 == 0 && !held.empty())) {
+      std::swap(held[bits % held.size()], held.back());
+      for (uint32_t value : held.back()) ASSERT_EQ(value, held.back()[0]);
+      held.pop_back();
+    } else {
+      held.emplace_back(20'000 + bits % 100'000, MemoryTag::other);
+      std::fill(held.back().begin(), held.back().end(), step);
+    }
+  }
+}
+
+TEST(Memory, TrimmingGivesFreedBlocksBack) {
+  constexpr size_t kBytes = size_t{64} << 20;
+  Buffer<char> buffer(kBytes, MemoryTag::other);
+  std::fill(buffer.begin(), buffer.end(), 1);
+  size_t full = resident_memory().anonymous;
+  buffer = {};
+  trim_memory();
+  EXPECT_LT(resident_memory().anonymous + kBytes / 2, full);
+}
+
+TEST(Memory, MoreThanTheMachineHasIsRefused) {
+  EXPECT_THROW(Buffer<char>(size_t{1} << 50, MemoryTag::other), Error);
 }
 
 TEST(Memory, MovingABufferMovesItsBytes) {

@@ -1,6 +1,6 @@
 // Large buffers and what they cost. Every large allocation of the library is a Buffer: 64-byte
-// aligned, on huge pages when it is large, counted under a tag. Freed blocks are kept in a pool, so
-// that a training step after the first asks the system for nothing.
+// aligned, on huge pages when it is large, counted under a tag. Freed blocks are kept, so that a
+// training step after the first asks the system for nothing.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ struct MemoryUse {
 MemoryUse memory_use(MemoryTag tag);
 MemoryUse memory_use();     // all tags together
 void reset_memory_peaks();  // peaks start again from the current use
-void trim_memory();         // gives pooled blocks back to the system
+void trim_memory();         // gives freed blocks back to the system
 
 // What the system says of this process.
 struct ResidentMemory {
