@@ -54,8 +54,7 @@ Result measure(const std::string& twin, const std::filesystem::path& folder, dou
   bench::MemoryPeak first;
   double seconds = bench::estimator_epoch(problem, config, folder, scores);
   result.estimator = finish(seconds, first, plan.phases[0]);
-  result.edge_rate =
-      static_cast<double>(result.edges) * static_cast<double>(scores.layers.size()) / seconds;
+  result.edge_rate = bench::edges_visited(problem, config, scores.layers.size()) / seconds;
   bench::MemoryPeak second;
   bench::FinalTimes times = bench::final_epoch(problem, config, scores, kBatches);
   result.final = finish(times.epoch, second, plan.phases[1]);

@@ -8,6 +8,7 @@
 #include <spex/train/phases.h>
 #include <spex/train/planner.h>
 #include <spex/train/presets.h>
+#include <spex/train/runner.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -77,11 +78,24 @@ inline double estimator_epoch(const Problem& problem, const Config& config,
     runner->train({epoch, 0.01, 1.0F});
     if (epoch > 0) seconds.push_back(watch.seconds());
   }
+  runner.reset();  // as a run does: the scores take the place of what training needed
   trim_memory();
   scores = estimate_scores(network, problem.graph, problem.transposed, problem.data.features, 1.0F);
   save_scores(folder / "scores.safetensors", scores, problem.fingerprint);
   scores = load_scores(folder / "scores.safetensors", problem.graph, problem.fingerprint);
   return median(seconds);
+}
+
+// By all layers in a training epoch of the estimator, the last of which may compute some nodes only.
+inline double edges_visited(const Problem& problem, const Config& config, size_t layers) {
+  const AttentionGraph& graph = problem.graph;
+  size_t last = graph.edges();
+  std::span<const NodeId> train = problem.split.train.span();
+  if (nodes_computed_last(config.estimator.norm, train.size(), graph.nodes()) < graph.nodes()) {
+    last = 0;
+    for (NodeId node : train) last += graph.offsets[node + 1] - graph.offsets[node];
+  }
+  return static_cast<double>(graph.edges() * (layers - 1) + last);
 }
 
 struct FinalTimes {

@@ -108,4 +108,27 @@ TransposedNeighbours transpose(const NeighbourMatrix& pattern) {
   return result;
 }
 
+NeighbourMatrix choose_rows(const NeighbourMatrix& pattern, std::span<const NodeId> queries) {
+  size_t k = pattern.k, scores = pattern.log_score.empty() ? 0 : queries.size() * k;
+  NeighbourMatrix result;
+  result.queries = queries.size();
+  result.sources = pattern.sources;
+  result.k = k;
+  result.types = pattern.types;
+  result.indices = Buffer<NodeId>(queries.size() * k, MemoryTag::graph);
+  result.ends = Buffer<uint16_t>(pattern.types * queries.size(), MemoryTag::graph);
+  result.log_score = Buffer<float>(scores, MemoryTag::graph);
+  parallel_for(queries.size(), kBlockSources, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      size_t from = queries[i];
+      std::copy_n(pattern.indices.begin() + from * k, k, result.indices.begin() + i * k);
+      if (scores > 0)
+        std::copy_n(pattern.log_score.begin() + from * k, k, result.log_score.begin() + i * k);
+      for (size_t t = 0; t < pattern.types; ++t)
+        result.ends[t * queries.size() + i] = pattern.ends[t * pattern.queries + from];
+    }
+  });
+  return result;
+}
+
 }  // namespace spex

@@ -1,13 +1,34 @@
 #include <spex/model/attention_plan.h>
+#include <spex/ops/rows.h>
 
 namespace spex {
 
 AttentionPlan full_attention(const AttentionGraph& graph, const AttentionGraph& transposed) {
-  return {[&](size_t) { return graph.nodes(); },
-          [&](Tape& tape, size_t, const AttentionInputs& in, const AttentionOptions& options) {
-            return sparse_attention(tape, in, graph, transposed, options);
-          },
-          graph.types};
+  AttentionPlan plan;
+  plan.queries = [](Tape&, size_t, const Var& x) { return x; };
+  plan.attend = [&](Tape& tape, size_t, const AttentionInputs& in,
+                    const AttentionOptions& options) {
+    return sparse_attention(tape, in, graph, transposed, options);
+  };
+  plan.types = graph.types;
+  plan.virtual_nodes = graph.virtual_nodes;
+  return plan;
+}
+
+AttentionPlan full_attention(const AttentionGraph& graph, const AttentionGraph& transposed,
+                             size_t last, const ChosenRows& chosen) {
+  AttentionPlan plan = full_attention(graph, transposed);
+  plan.queries = [last, &chosen](Tape& tape, size_t layer, const Var& x) {
+    return layer == last ? gather_rows(tape, x, chosen.nodes) : x;
+  };
+  plan.attend = [&graph, &chosen, last, all = plan.attend](Tape& tape, size_t layer,
+                                                           const AttentionInputs& in,
+                                                           const AttentionOptions& options) {
+    return layer == last ? sparse_attention(tape, in, graph, chosen, options)
+                         : all(tape, layer, in, options);
+  };
+  plan.virtual_nodes = 0;
+  return plan;
 }
 
 AttentionPlan scoring_attention(const AttentionGraph& graph, const AttentionGraph& transposed,
@@ -22,12 +43,33 @@ AttentionPlan scoring_attention(const AttentionGraph& graph, const AttentionGrap
 }
 
 AttentionPlan sampled_attention(std::span<const NeighbourMatrix> layers) {
-  return {[layers](size_t layer) { return layers[layer].queries; },
-          [layers](Tape& tape, size_t layer, const AttentionInputs& in,
-                   const AttentionOptions& options) {
-            return regular_attention(tape, in, layers[layer], options);
-          },
-          layers.empty() ? 3 : layers[0].types, true};
+  AttentionPlan plan;
+  plan.queries = [layers](Tape& tape, size_t layer, const Var& x) {
+    return first_rows(tape, x, layers[layer].queries);
+  };
+  plan.attend = [layers](Tape& tape, size_t layer, const AttentionInputs& in,
+                         const AttentionOptions& options) {
+    return regular_attention(tape, in, layers[layer], options);
+  };
+  if (!layers.empty()) plan.types = layers[0].types;
+  plan.sampled = true;
+  return plan;
+}
+
+AttentionPlan sampled_attention(std::span<const NeighbourMatrix> layers,
+                                const NeighbourMatrix& pattern, std::span<const NodeId> nodes) {
+  AttentionPlan plan = sampled_attention(layers);
+  size_t last = layers.size() - 1;
+  plan.queries = [last, nodes, all = plan.queries](Tape& tape, size_t layer, const Var& x) {
+    return layer == last ? gather_rows(tape, x, nodes) : all(tape, layer, x);
+  };
+  plan.attend = [last, &pattern, all = plan.attend](Tape& tape, size_t layer,
+                                                    const AttentionInputs& in,
+                                                    const AttentionOptions& options) {
+    return layer == last ? regular_attention(tape, in, pattern, options)
+                         : all(tape, layer, in, options);
+  };
+  return plan;
 }
 
 }  // namespace spex

@@ -201,7 +201,7 @@ Var Network::run_layer(Tape& tape, size_t index, const Var& x, const AttentionPl
                        const Pass& pass) {
   const Layer& layer = layers_[index];
   float rate = pass.training ? options_.dropout : 0.0F;
-  Var queries = first_rows(tape, x, plan.queries(index));
+  Var queries = plan.queries(tape, index, x);
   Var attended = attend(tape, index, x, queries, plan, pass);
   Var y = add_dropped(tape, queries, attended, rate, dropout_at(pass, index, Site::attention));
   y = apply(tape, layer.norm1, y, pass);
@@ -245,7 +245,7 @@ Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan&
                                                : run_layer(tape, i, x, plan, pass);
     inspect(pass, fmt::format("layer {}", i + 1), x);
   }
-  if (options_.virtual_nodes > 0) x = first_rows(tape, x, x.rows() - options_.virtual_nodes);
+  x = first_rows(tape, x, x.rows() - plan.virtual_nodes);
   for (size_t i = 0; i < post_.size(); ++i) {
     x = finish(tape, post_[i], apply(tape, post_[i].linear, x), pass);
     inspect(pass, fmt::format("post-layer {}", i + 1), x);

@@ -68,7 +68,7 @@ struct Call {
 
 PatternView view_of(const AttentionGraph& graph) {
   PatternView view;
-  view.rows = graph.nodes();
+  view.rows = view.nodes = graph.nodes();
   view.types = graph.types;
   view.neighbours = graph.neighbours.data();
   view.edges = graph.edges();
@@ -79,7 +79,7 @@ PatternView view_of(const AttentionGraph& graph) {
 
 PatternView view_of(const NeighbourMatrix& pattern, bool with_log_score) {
   PatternView view;
-  view.rows = pattern.queries;
+  view.rows = view.nodes = pattern.queries;
   view.types = pattern.types;
   view.neighbours = pattern.indices.data();
   view.k = pattern.k;
@@ -94,7 +94,7 @@ PatternView view_of(const NeighbourMatrix& pattern, bool with_log_score) {
 
 PatternView view_of(const TransposedNeighbours& transposed, size_t sources, size_t types) {
   PatternView view;
-  view.rows = sources;
+  view.rows = view.nodes = sources;
   view.types = types;
   view.neighbours = transposed.queries.data();
   view.edges = transposed.queries.size();
@@ -353,6 +353,19 @@ Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph
           graph.edges());
   Call call = make_call(in, view_of(graph), graph.nodes(), options);
   return attention(tape, in, call, [view = view_of(transposed)] { return view; });
+}
+
+Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
+                     const ChosenRows& chosen, const AttentionOptions& options) {
+  require(static_cast<bool>(in.v), "attention over all edges needs values");
+  require(chosen.transposed.nodes() == graph.nodes(),
+          "attention: rows chosen of a graph of {} nodes, the graph has {}",
+          chosen.transposed.nodes(), graph.nodes());
+  PatternView rows = view_of(graph);
+  rows.rows = chosen.nodes.size();
+  rows.chosen = chosen.nodes.data();
+  Call call = make_call(in, rows, graph.nodes(), options);
+  return attention(tape, in, call, [view = view_of(chosen.transposed)] { return view; });
 }
 
 Var regular_attention(Tape& tape, const AttentionInputs& in, const NeighbourMatrix& pattern,

@@ -28,13 +28,15 @@ inline constexpr float kSoftmaxEpsilon = 1e-6F;
 // (counts).
 struct PatternView {
   size_t rows = 0;
+  const NodeId* chosen = nullptr;  // row i is that of node chosen[i]; null: of node i
+  size_t nodes = 0;                // that offsets, ends and counts are for
   size_t types = 1;
   const NodeId* neighbours = nullptr;
   size_t edges = 0;                     // entries of `neighbours` that may be read ahead
-  const EdgeOffset* offsets = nullptr;  // rows + 1, or null for fixed degree
-  const EdgeOffset* ends = nullptr;     // (types - 1) * rows
+  const EdgeOffset* offsets = nullptr;  // nodes + 1, or null for fixed degree
+  const EdgeOffset* ends = nullptr;     // (types - 1) * nodes
   size_t k = 0;
-  const uint16_t* counts = nullptr;  // types * rows, cumulative
+  const uint16_t* counts = nullptr;  // types * nodes, cumulative
   const float* values = nullptr;     // one per neighbour, or null
 };
 

@@ -40,16 +40,17 @@ inline F4 sums(F4 a, F4 b, F4 c, F4 d) {
 // Where each type's neighbours of a row begin: bounds[t] .. bounds[t + 1].
 inline void row_bounds(const PatternView& p, size_t row, EdgeOffset* bounds) {
   if (p.offsets) {
-    bounds[0] = p.offsets[row];
+    size_t node = p.chosen ? p.chosen[row] : row;
+    bounds[0] = p.offsets[node];
     for (size_t t = 0; t + 1 < p.types; ++t) {
-      const EdgeOffset* end = p.ends + t * p.rows + row;
+      const EdgeOffset* end = p.ends + t * p.nodes + node;
       bounds[t + 1] = *end;
       __builtin_prefetch(end + 16);  // as in ask_ahead
     }
-    bounds[p.types] = p.offsets[row + 1];
+    bounds[p.types] = p.offsets[node + 1];
   } else {
     bounds[0] = row * p.k;
-    for (size_t t = 0; t < p.types; ++t) bounds[t + 1] = row * p.k + p.counts[t * p.rows + row];
+    for (size_t t = 0; t < p.types; ++t) bounds[t + 1] = row * p.k + p.counts[t * p.nodes + row];
   }
 }
 

@@ -10,6 +10,7 @@
 #include <spex/train/objective.h>
 #include <spex/train/planner.h>
 #include <spex/train/problem.h>
+#include <spex/train/runner.h>
 
 #include <algorithm>
 #include <charconv>
@@ -54,6 +55,7 @@ struct LayerShape {
   size_t width, heads;
   bool normalized = false;  // the values
   bool folded = false;
+  bool gathers = false;  // where it computes fewer nodes than it reads: they are not the first ones
   double w() const { return static_cast<double>(width); }
   double padded() const {
     return static_cast<double>(heads) * static_cast<double>(padded_head(width, heads));
@@ -61,7 +63,8 @@ struct LayerShape {
 
   double kept(double sources, double queries) const {
     double per_source = folded ? w() : (normalized ? 4.0 : 3.0) * w();
-    double per_query = (folded ? 9.0 : 7.0) * w() + static_cast<double>(heads);
+    double per_query = (folded ? 9.0 : 7.0) * w() + static_cast<double>(heads) +
+                       (gathers && queries < sources ? w() : 0.0);
     return per_source * sources + per_query * queries;
   }
   // The gradients of the output and the residual, g, delta, and those of q, k and v, beside the
@@ -99,17 +102,36 @@ double dense_floats(size_t width, size_t layers) {
   return 2.0 * static_cast<double>(width * layers);
 }
 
+// The same number of nodes for every layer of the whole graph; the last entry is what is computed.
+std::vector<double> whole_nodes(const PlanInput& in, size_t layers, Norm norm) {
+  std::vector<double> nodes(layers + 1, static_cast<double>(in.nodes));
+  nodes.back() = static_cast<double>(nodes_computed_last(norm, in.train_nodes, in.nodes));
+  return nodes;
+}
+
+// The edges that all layers visit, and the transpose that the last one has of its own when it does
+// not compute all nodes.
+double visited_edges(const std::vector<double>& nodes, double edges) {
+  double layers = static_cast<double>(nodes.size()) - 1.0;
+  return edges * (layers - 1.0 + nodes.back() / nodes.front());
+}
+double chosen_bytes(const std::vector<double>& nodes, double edges) {
+  if (nodes.back() == nodes.front()) return 0.0;
+  return 4.0 * edges * nodes.back() / nodes.front() + 24.0 * nodes.front();
+}
+
 // How many nodes each layer of a batch reads, first layer first; the last entry is the batch
 // itself. Draws that fall on a node twice count once: distinct nodes of m draws among N are N (1 -
 // (1 - 1/N)^m).
 std::vector<double> batch_nodes(const PlanInput& in, const Config& config, size_t batch) {
   const auto& degrees = config.final.degrees;
+  if (batch == 0 || batch >= in.nodes) return whole_nodes(in, degrees.size(), config.final.norm);
   auto n = static_cast<double>(in.nodes);
   std::vector<double> nodes(degrees.size() + 1);
-  nodes.back() = std::min(static_cast<double>(batch == 0 ? in.nodes : batch), n);
+  nodes.back() = static_cast<double>(batch);
   for (size_t l = degrees.size(); l-- > 0;) {
     double draws = nodes[l + 1] * static_cast<double>(degrees[l] + 1);
-    nodes[l] = nodes[l + 1] >= n ? n : std::max(nodes[l + 1], n * -std::expm1(-draws / n));
+    nodes[l] = std::max(nodes[l + 1], n * -std::expm1(-draws / n));
   }
   return nodes;
 }
@@ -134,7 +156,7 @@ Work final_step(const PlanInput& in, const Config& config, size_t batch) {
   const FinalConfig& f = config.final;
   std::vector<double> nodes = batch_nodes(in, config, batch);
   bool whole = batch == 0 || batch >= in.nodes;
-  LayerShape layer{f.width, f.heads, false, f.heads == 1};
+  LayerShape layer{f.width, f.heads, false, f.heads == 1, whole};
   auto w = static_cast<double>(f.width);
   double floats = step_floats(layer, nodes, dense_nodes_floats(f, nodes), in.outputs, f.recompute);
   // A batch's features and patterns are there twice: the next batch is being prepared.
@@ -144,7 +166,8 @@ Work final_step(const PlanInput& in, const Config& config, size_t batch) {
   for (size_t l = 0; l < f.degrees.size(); ++l) {
     double sources = nodes[l], queries = nodes[l + 1];
     double sampled = queries * static_cast<double>(f.degrees[l]);
-    bytes += copies * (4.0 * sampled + 6.0 * queries);
+    double listed = whole ? sources + (queries < sources ? queries : 0.0) : copies * queries;
+    bytes += (4.0 * static_cast<double>(f.degrees[l]) + 6.0) * listed;
     transposed = std::max(transposed, 4.0 * sampled + 48.0 * sources);
     seconds += sampled * w * (layer.folded ? kFoldedEdgeSeconds : kWideEdgeSeconds);
     touched += layer.kept(sources, queries);
@@ -155,28 +178,31 @@ Work final_step(const PlanInput& in, const Config& config, size_t batch) {
 
 Work exphormer_step(const PlanInput& in, const Config& config) {
   const FinalConfig& f = config.final;
-  LayerShape layer{f.width, f.heads};
-  std::vector<double> nodes(f.degrees.size() + 1, static_cast<double>(in.nodes));
-  double before = dense_nodes_floats(f, nodes);
-  auto layers = static_cast<double>(f.degrees.size());
-  double touched = before + layers * layer.kept(nodes[0], nodes[0]);
-  return {step_floats(layer, nodes, before, in.outputs, f.recompute) * kFloat,
-          repeated(f) *
-              (touched * kNodeFloatSeconds + layers * attention_edges(in, config) *
-                                                 static_cast<double>(f.width) * kWideEdgeSeconds)};
+  LayerShape layer{f.width, f.heads, false, false, true};
+  std::vector<double> nodes = whole_nodes(in, f.degrees.size(), f.norm);
+  double before = dense_nodes_floats(f, nodes), touched = before;
+  for (size_t l = 0; l + 1 < nodes.size(); ++l) touched += layer.kept(nodes[l], nodes[l + 1]);
+  double edges = attention_edges(in, config);
+  return {step_floats(layer, nodes, before, in.outputs, f.recompute) * kFloat +
+              chosen_bytes(nodes, edges),
+          repeated(f) * (touched * kNodeFloatSeconds + visited_edges(nodes, edges) *
+                                                           static_cast<double>(f.width) *
+                                                           kWideEdgeSeconds)};
 }
 
 PhasePlan estimator_plan(const PlanInput& in, const Config& config, double base) {
   const EstimatorConfig& e = config.estimator;
   size_t layers = e.layers > 0 ? e.layers : config.final.degrees.size();
   auto n = static_cast<double>(in.nodes);
-  LayerShape layer{e.width, 1, e.normalize_values};
+  LayerShape layer{e.width, 1, e.normalize_values, false, true};
+  std::vector<double> nodes = whole_nodes(in, layers, e.norm);
   double before = n * dense_floats(e.width, e.pre_layers);
-  double floats = step_floats(layer, std::vector<double>(layers + 1, n), before, in.outputs, false);
-  double edges = static_cast<double>(layers) * attention_edges(in, config);
-  double scores = 2.0 * edges;  // when training is over
-  double step = edges * kNarrowEdgeSeconds + floats * kNodeFloatSeconds;
-  return {"estimator", static_cast<size_t>(base + std::max(floats * kFloat, scores)),
+  double floats = step_floats(layer, nodes, before, in.outputs, false);
+  double edges = attention_edges(in, config);
+  double bytes = floats * kFloat + chosen_bytes(nodes, edges);
+  double scores = 2.0 * edges * static_cast<double>(layers);  // when training is over
+  double step = visited_edges(nodes, edges) * kNarrowEdgeSeconds + floats * kNodeFloatSeconds;
+  return {"estimator", static_cast<size_t>(base + std::max(bytes, scores)),
           step * (1.0 + kEvaluationShare) *
               static_cast<double>(e.optimiser.epochs * std::max<size_t>(1, e.tries))};
 }

@@ -61,18 +61,37 @@ Matrix copy_of(ConstMatrixView values, size_t rows) {
   return result;
 }
 
+// The nodes that the last layer computes in training, in order; none: all of them.
+std::vector<NodeId> trained_part(const RunnerContext& c) {
+  std::span<const NodeId> train = c.split.train.span();
+  size_t computed =
+      nodes_computed_last(c.network.options().norm, train.size(), c.data.nodes());
+  std::vector<NodeId> nodes;
+  if (computed < c.data.nodes()) nodes.assign(train.begin(), train.end());
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
 class FullGraphRunner : public Runner {
  public:
   FullGraphRunner(RunnerContext context, const AttentionGraph& graph,
                   const AttentionGraph& transposed)
       : c_(context),
         plan_(full_attention(graph, transposed)),
-        input_(whole_input(context.data.features)) {}
+        input_(whole_input(context.data.features)) {
+    std::vector<NodeId> part = trained_part(c_);
+    if (part.empty()) return;
+    trained_ = choose_rows(transposed, std::move(part));
+    training_plan_ = full_attention(graph, transposed, c_.network.options().layers - 1, trained_);
+  }
 
   TrainedEpoch train(const EpochSettings& settings) override {
     Tape tape;
-    Var logits = c_.network.forward(tape, input_, plan_, training_pass(c_, settings));
-    Var loss = c_.objective.loss(tape, logits, c_.split.train.span());
+    Pass pass = training_pass(c_, settings);
+    bool part = !trained_.nodes.empty();
+    Var logits = c_.network.forward(tape, input_, part ? training_plan_ : plan_, pass);
+    Var loss = part ? c_.objective.batch_loss(tape, logits, trained_.nodes)
+                    : c_.objective.loss(tape, logits, c_.split.train.span());
     logits = {};
     return {step(c_, tape, loss, settings.learning_rate), 0.0};
   }
@@ -95,6 +114,8 @@ class FullGraphRunner : public Runner {
  private:
   RunnerContext c_;
   AttentionPlan plan_;
+  ChosenRows trained_;  // or empty: all
+  AttentionPlan training_plan_;
   NetworkInput input_;
 };
 
@@ -115,6 +136,7 @@ class BatchRunner : public Runner {
         resample_every_(std::max<size_t>(1, resample_every)),
         all_nodes_(whole() ? context.data.nodes() : 0) {
     std::iota(all_nodes_.begin(), all_nodes_.end(), 0U);
+    if (whole()) trained_ = trained_part(c_);
   }
 
   TrainedEpoch train(const EpochSettings& settings) override {
@@ -182,9 +204,16 @@ class BatchRunner : public Runner {
   TrainedEpoch train_whole(const EpochSettings& settings) {
     double seconds = sample_whole(settings);
     Tape tape;
-    Var logits =
-        forward(tape, whole_batch_, whole_input(c_.data.features), training_pass(c_, settings));
-    Var loss = c_.objective.loss(tape, logits, c_.split.train.span());
+    Pass pass = training_pass(c_, settings);
+    NetworkInput input = whole_input(c_.data.features);
+    bool part = !trained_.empty();
+    NeighbourMatrix last;
+    if (part) last = choose_rows(whole_batch_.layers.back(), trained_);
+    AttentionPlan plan = part ? sampled_attention(whole_batch_.layers, last, trained_)
+                              : sampled_attention(whole_batch_.layers);
+    Var logits = c_.network.forward(tape, input, plan, pass);
+    Var loss = part ? c_.objective.batch_loss(tape, logits, trained_)
+                    : c_.objective.loss(tape, logits, c_.split.train.span());
     logits = {};
     return {step(c_, tape, loss, settings.learning_rate), seconds};
   }
@@ -249,11 +278,18 @@ class BatchRunner : public Runner {
   size_t batch_size_;
   size_t resample_every_;
   std::vector<NodeId> all_nodes_;
+  std::vector<NodeId> trained_;  // what the last layer computes of the whole graph; empty: all
   Batch whole_batch_;
   uint32_t whole_sample_ = 0;
 };
 
 }  // namespace
+
+size_t nodes_computed_last(Norm norm, size_t train_nodes, size_t nodes) {
+  // Choosing rows has a cost: gathering them, and a transpose of their own.
+  bool worthwhile = 4 * train_nodes < 3 * nodes;
+  return worthwhile && norm != Norm::graph ? train_nodes : nodes;
+}
 
 std::unique_ptr<Runner> full_graph_runner(RunnerContext context, const AttentionGraph& graph,
                                           const AttentionGraph& transposed) {

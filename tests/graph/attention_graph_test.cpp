@@ -133,5 +133,22 @@ TEST(Fingerprint, ChangesWithAnyArrayAndNotWithThreads) {
   EXPECT_NE(fingerprint(other), expected);
 }
 
+TEST(ChooseRows, ListsTheChosenNodesThatAttendToEach) {
+  AttentionGraph graph =
+      augment(random_graph(200, 900, false), make_expander(200, {.degree = 4}).graph);
+  std::vector<NodeId> nodes;
+  for (NodeId i = 3; i < 200; i += 1 + i % 5) nodes.push_back(i);
+  ChosenRows chosen = choose_rows(transpose(graph), nodes);
+  EXPECT_EQ(chosen.nodes, nodes);
+  for (size_t t = 0; t < graph.types; ++t) {
+    Rows rows(graph.nodes());
+    for (size_t i = 0; i < nodes.size(); ++i)
+      for (NodeId j : segment(graph, static_cast<EdgeType>(t), nodes[i]))
+        rows[j].push_back(static_cast<NodeId>(i));
+    for (size_t j = 0; j < graph.nodes(); ++j)
+      ASSERT_EQ(segment(chosen.transposed, static_cast<EdgeType>(t), j), rows[j]) << t << ' ' << j;
+  }
+}
+
 }  // namespace
 }  // namespace spex

@@ -90,6 +90,27 @@ TEST(TransposedNeighbours, MatchTheDefinitionForAnyNumberOfThreads) {
   set_threads(0);
 }
 
+TEST(NeighbourMatrix, ChosenRowsKeepNeighboursTypesAndScores) {
+  for (bool with_log_score : {false, true}) {
+    NeighbourMatrix pattern = random_pattern({60, 80, 9, 3}, with_log_score);
+    std::vector<NodeId> rows = {59, 0, 7, 7, 31};
+    NeighbourMatrix chosen = choose_rows(pattern, rows);
+    ASSERT_EQ(chosen.queries, rows.size());
+    EXPECT_EQ(chosen.sources, pattern.sources);
+    EXPECT_EQ(chosen.log_score.empty(), !with_log_score);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      for (size_t t = 0; t < 3; ++t)
+        EXPECT_EQ(chosen.ends[t * rows.size() + i], pattern.ends[t * 60 + rows[i]]);
+      for (size_t e = 0; e < chosen.count(i); ++e) {
+        EXPECT_EQ(chosen.indices[i * 9 + e], pattern.indices[rows[i] * 9 + e]);
+        if (with_log_score) {
+          EXPECT_EQ(chosen.log_score[i * 9 + e], pattern.log_score[rows[i] * 9 + e]);
+        }
+      }
+    }
+  }
+}
+
 TEST(TransposedNeighbours, OfNoQueriesAreEmptyRows) {
   for (size_t sources : {0, 4}) {
     NeighbourMatrix pattern;

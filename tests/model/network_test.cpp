@@ -375,6 +375,60 @@ TEST(Network, RecomputedLayersGiveTheSameGradientsAndAverages) {
       EXPECT_EQ(numbers(plan, heads, true), numbers(plan, heads, false));
 }
 
+// With a norm that looks at one row at a time, what the last layer leaves out changes nothing.
+TEST(Network, ALastLayerOfChosenNodesTrainsAsOneOfAllNodes) {
+  Batched b;
+  Sampler sampler(b.graph, &b.scores, Sampling::weighted, 5);
+  BatchBuilder builder(sampler, {4, 3, 5}, false);
+  Batch batch = builder.build(b.all, 1);
+  std::vector<NodeId> nodes, places;
+  std::vector<int32_t> classes(Batched::kCount), chosen_classes;
+  for (NodeId i = 0; i < Batched::kCount; ++i) {
+    classes[i] = static_cast<int32_t>(i % kClasses);
+    if (i % 3 == 1 || i > 250) nodes.push_back(i);
+  }
+  places.resize(nodes.size());
+  std::iota(places.begin(), places.end(), 0U);
+  for (NodeId node : nodes) chosen_classes.push_back(classes[node]);
+  ChosenRows chosen = choose_rows(b.transposed, nodes);
+  NeighbourMatrix pattern = choose_rows(batch.layers.back(), nodes);
+
+  for (size_t heads : {1, 2})  // one head over samples: folded
+    for (bool recompute : {false, true}) {
+      NetworkOptions options = Batched::options(false);
+      options.norm = Norm::layer;
+      options.heads = heads;
+      options.recompute = recompute;
+      Network network(options, 11);
+      disturb(network.parameters());
+      auto gradients = [&](const AttentionPlan& plan, bool part) {
+        Tape tape;
+        Pass pass;
+        pass.training = true;
+        Var logits = network.forward(tape, {b.features.view(), nullptr}, plan, pass);
+        EXPECT_EQ(logits.rows(), part ? nodes.size() : Batched::kCount);
+        network.parameters().zero_gradients();
+        tape.backward(part ? softmax_cross_entropy(tape, logits, chosen_classes, places)
+                           : softmax_cross_entropy(tape, logits, classes, nodes));
+        std::vector<float> all;
+        for (const Parameter& parameter : network.parameters())
+          all.insert(all.end(), parameter.gradient.span().begin(),
+                     parameter.gradient.span().end());
+        return all;
+      };
+      auto expect_same = [&](const AttentionPlan& part, const AttentionPlan& whole) {
+        std::vector<float> a = gradients(part, true), e = gradients(whole, false);
+        double largest = 0;
+        for (float value : e) largest = std::max(largest, std::abs(double{value}));
+        for (size_t i = 0; i < e.size(); ++i) ASSERT_NEAR(a[i], e[i], 1e-5 * largest) << i;
+      };
+      expect_same(full_attention(b.graph, b.transposed, 2, chosen),
+                  full_attention(b.graph, b.transposed));
+      expect_same(sampled_attention(batch.layers, pattern, nodes),
+                  sampled_attention(batch.layers));
+    }
+}
+
 TEST(Network, DropoutChangesTrainingOnlyAndDependsOnTheStep) {
   AttentionGraph graph = attention_graph(kNodes, 40, 4), transposed = transpose(graph);
   Matrix features = random_matrix(kNodes, kInputs, 4);

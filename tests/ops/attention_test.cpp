@@ -2,6 +2,7 @@
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
 #include <spex/ops/linear.h>
+#include <spex/ops/rows.h>
 
 #include <numeric>
 #include <tuple>
@@ -192,6 +193,12 @@ void check(const Case& c, bool regular) {
                  c.tolerance);
 }
 
+Matrix copy_of(ConstMatrixView values) {
+  Matrix matrix(values.rows, values.cols, MemoryTag::other);
+  copy(matrix, values);
+  return matrix;
+}
+
 Matrix identity(size_t width) {
   Matrix one = Matrix::zeros(width, width, MemoryTag::other);
   for (size_t i = 0; i < width; ++i) one(i, i) = 1.0F;
@@ -331,6 +338,43 @@ TEST_P(AttentionOnEveryIsa, TemperatureScaleAndClampFollowTheFormula) {
                    2.0},
                   regular);
   check({random_degrees(15, 20, 3), 15, 1, 8, {1, false, 0.3F, 2.0F}, false, 2.0}, false);
+}
+
+// All rows, of which some are then taken, against those rows alone: output and gradients.
+TEST_P(AttentionOnEveryIsa, ChosenRowsAreThoseOfTheWholeGraph) {
+  constexpr size_t kNodes = 90, kTypes = 3;
+  auto edges = random_edges(random_degrees(kNodes, 40, 3), kNodes, kTypes, 11);
+  AttentionGraph graph = graph_of(edges, kNodes, kTypes, false);
+  AttentionGraph transposed = graph_of(edges, kNodes, kTypes, true);
+  ChosenRows chosen = choose_rows(transposed, {2, 3, 17, 40, 41, 42, 77, 89});
+  for (auto [heads, width] : {std::pair{1, 8}, {1, 4}, {2, 16}, {2, 96}, {3, 15}}) {
+    SCOPED_TRACE(testing::Message() << heads << " heads, width " << width);
+    AttentionOptions options;
+    options.heads = static_cast<size_t>(heads);
+    auto columns = static_cast<size_t>(width);
+    auto run = [&](bool part) {
+      Tape tape;
+      Var q = tape.variable(random_matrix(kNodes, columns, 1));
+      AttentionInputs in;
+      in.q = part ? gather_rows(tape, q, chosen.nodes) : q;
+      in.k = tape.variable(random_matrix(kNodes, columns, 2));
+      in.v = tape.variable(random_matrix(kNodes, columns, 3));
+      in.modulation = tape.variable(random_matrix(kTypes, columns, 4));
+      in.bias = tape.variable(random_matrix(kTypes, options.heads, 5));
+      Var out = part ? sparse_attention(tape, in, graph, chosen, options)
+                     : gather_rows(tape, sparse_attention(tape, in, graph, transposed, options),
+                                   chosen.nodes);
+      std::vector<Matrix> results;
+      results.push_back(copy_of(out.value()));
+      tape.backward(linear_form(tape, out));
+      for (const Var& input : {q, in.k, in.v, in.modulation, in.bias})
+        results.push_back(copy_of(input.gradient()->view()));
+      return results;
+    };
+    std::vector<Matrix> part = run(true), whole = run(false);
+    for (size_t i = 0; i < whole.size(); ++i)
+      expect_close(part[i].view(), doubles(whole[i]), "result " + std::to_string(i), 1e-5);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, AttentionOnEveryIsa, testing::ValuesIn(supported_isas()),

@@ -10,6 +10,8 @@
 
 #include <spex/graph/csr.h>
 
+#include <vector>
+
 namespace spex {
 
 enum class EdgeType : uint8_t { graph, expander, self_loop, virtual_node };
@@ -48,6 +50,13 @@ AttentionGraph augment(const CsrGraph& graph, const CsrGraph& expander,
 // Row j lists the nodes that attend to j, grouped by type. Shares the arrays when symmetric.
 // Within a type the nodes ascend.
 AttentionGraph transpose(const AttentionGraph& graph);
+
+// Some rows of a graph, for a layer that computes those nodes only.
+struct ChosenRows {
+  std::vector<NodeId> nodes;
+  AttentionGraph transposed;  // row j lists which of them, by their place in `nodes`, attend to j
+};
+ChosenRows choose_rows(const AttentionGraph& transposed, std::vector<NodeId> nodes);
 
 // A hash of the structure: tells whether scores in a file belong to this graph.
 uint64_t fingerprint(const AttentionGraph& graph);

@@ -4,10 +4,12 @@
 //   ends[t * queries + i]                    how many of them are of types 0 .. t
 //
 // What lies behind a row's count is masked: never read. Queries are the first rows of the layer's
-// input, keys and values all of its rows, so `sources` is at least `queries`.
+// input, or chosen ones; keys and values are all of its rows, so `sources` is at least `queries`.
 #pragma once
 
 #include <spex/graph/attention_graph.h>
+
+#include <span>
 
 namespace spex {
 
@@ -32,5 +34,8 @@ struct TransposedNeighbours {
 };
 
 TransposedNeighbours transpose(const NeighbourMatrix& pattern);
+
+// The pattern of some of the queries.
+NeighbourMatrix choose_rows(const NeighbourMatrix& pattern, std::span<const NodeId> queries);
 
 }  // namespace spex

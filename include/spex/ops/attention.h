@@ -30,7 +30,7 @@ struct AttentionOptions {
 float score_factor(const AttentionOptions& options, size_t width);
 
 struct AttentionInputs {
-  // N x width each; q may have fewer rows in regular attention. Regular attention without v is
+  // N x width each; q may have fewer rows where there are fewer queries. Regular attention without v is
   // folded: keys are their own values, q is queries x (types * width), a vector for each edge type
   // with modulation, scale and temperature in it, and there is one head.
   Var q, k, v;
@@ -42,6 +42,10 @@ struct AttentionInputs {
 // `transposed` is transpose(graph); both must outlive the tape.
 Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
                      const AttentionGraph& transposed, const AttentionOptions& options);
+
+// The same for the chosen nodes only, whose rows q has.
+Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
+                     const ChosenRows& chosen, const AttentionOptions& options);
 
 // Queries are the first pattern.queries rows; `pattern` must outlive the tape.
 Var regular_attention(Tape& tape, const AttentionInputs& in, const NeighbourMatrix& pattern,
