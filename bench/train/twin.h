@@ -86,7 +86,8 @@ inline double estimator_epoch(const Problem& problem, const Config& config,
   return median(seconds);
 }
 
-// By all layers in a training epoch of the estimator, the last of which may compute some nodes only.
+// By all layers in a training epoch of the estimator, the last of which may compute some nodes
+// only.
 inline double edges_visited(const Problem& problem, const Config& config, size_t layers) {
   const AttentionGraph& graph = problem.graph;
   size_t last = graph.edges();

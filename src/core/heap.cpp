@@ -22,8 +22,8 @@ constexpr size_t round_up(size_t bytes, size_t to) {
 }
 
 size_t physical_memory() {
-  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
-                              static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
 

@@ -84,7 +84,7 @@ namespace detail {
 
 void* allocate(size_t bytes, MemoryTag tag) {
   void* pointer =
-      bytes >= kLarge ? heap().allocate(bytes) : ::operator new(bytes, std::align_val_t{64});
+      bytes >= kLarge ? heap().allocate(bytes) : ::operator new (bytes, std::align_val_t{64});
   counters()[static_cast<size_t>(tag)].add(bytes);
   total().add(bytes);
   return pointer;
@@ -96,7 +96,7 @@ void release(void* pointer, size_t bytes, MemoryTag tag) noexcept {
   if (bytes >= kLarge)
     heap().release(pointer, bytes);
   else
-    ::operator delete(pointer, std::align_val_t{64});
+    ::operator delete (pointer, std::align_val_t{64});
 }
 
 }  // namespace detail

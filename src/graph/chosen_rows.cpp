@@ -24,10 +24,10 @@ ChosenRows choose_rows(const AttentionGraph& transposed, std::vector<NodeId> nod
   offsets[0] = 0;
   parallel_for(rows, kBlockRows, [&](size_t begin, size_t end) {
     for (size_t j = begin; j < end; ++j)
-      offsets[j + 1] = static_cast<EdgeOffset>(std::count_if(
-          transposed.neighbours.begin() + transposed.offsets[j],
-          transposed.neighbours.begin() + transposed.offsets[j + 1],
-          [&](NodeId source) { return place[source] != kNone; }));
+      offsets[j + 1] = static_cast<EdgeOffset>(
+          std::count_if(transposed.neighbours.begin() + transposed.offsets[j],
+                        transposed.neighbours.begin() + transposed.offsets[j + 1],
+                        [&](NodeId source) { return place[source] != kNone; }));
   });
   for (size_t j = 0; j < rows; ++j) offsets[j + 1] += offsets[j];
   Buffer<NodeId> neighbours(offsets[rows], MemoryTag::graph);
@@ -35,8 +35,8 @@ ChosenRows choose_rows(const AttentionGraph& transposed, std::vector<NodeId> nod
     for (size_t j = begin; j < end; ++j) {
       EdgeOffset to = offsets[j];
       for (size_t type = 0; type < transposed.types; ++type) {
-        for (EdgeOffset e = transposed.segment_begin(type, j);
-             e < transposed.segment_end(type, j); ++e)
+        for (EdgeOffset e = transposed.segment_begin(type, j); e < transposed.segment_end(type, j);
+             ++e)
           if (NodeId source = place[transposed.neighbours[e]]; source != kNone)
             neighbours[to++] = source;
         if (type + 1 < transposed.types) ends[type * rows + j] = to;

@@ -185,9 +185,9 @@ Work exphormer_step(const PlanInput& in, const Config& config) {
   double edges = attention_edges(in, config);
   return {step_floats(layer, nodes, before, in.outputs, f.recompute) * kFloat +
               chosen_bytes(nodes, edges),
-          repeated(f) * (touched * kNodeFloatSeconds + visited_edges(nodes, edges) *
-                                                           static_cast<double>(f.width) *
-                                                           kWideEdgeSeconds)};
+          repeated(f) *
+              (touched * kNodeFloatSeconds +
+               visited_edges(nodes, edges) * static_cast<double>(f.width) * kWideEdgeSeconds)};
 }
 
 PhasePlan estimator_plan(const PlanInput& in, const Config& config, double base) {

@@ -64,8 +64,7 @@ Matrix copy_of(ConstMatrixView values, size_t rows) {
 // The nodes that the last layer computes in training, in order; none: all of them.
 std::vector<NodeId> trained_part(const RunnerContext& c) {
   std::span<const NodeId> train = c.split.train.span();
-  size_t computed =
-      nodes_computed_last(c.network.options().norm, train.size(), c.data.nodes());
+  size_t computed = nodes_computed_last(c.network.options().norm, train.size(), c.data.nodes());
   std::vector<NodeId> nodes;
   if (computed < c.data.nodes()) nodes.assign(train.begin(), train.end());
   std::sort(nodes.begin(), nodes.end());

@@ -412,8 +412,7 @@ TEST(Network, ALastLayerOfChosenNodesTrainsAsOneOfAllNodes) {
                            : softmax_cross_entropy(tape, logits, classes, nodes));
         std::vector<float> all;
         for (const Parameter& parameter : network.parameters())
-          all.insert(all.end(), parameter.gradient.span().begin(),
-                     parameter.gradient.span().end());
+          all.insert(all.end(), parameter.gradient.span().begin(), parameter.gradient.span().end());
         return all;
       };
       auto expect_same = [&](const AttentionPlan& part, const AttentionPlan& whole) {
@@ -424,8 +423,7 @@ TEST(Network, ALastLayerOfChosenNodesTrainsAsOneOfAllNodes) {
       };
       expect_same(full_attention(b.graph, b.transposed, 2, chosen),
                   full_attention(b.graph, b.transposed));
-      expect_same(sampled_attention(batch.layers, pattern, nodes),
-                  sampled_attention(batch.layers));
+      expect_same(sampled_attention(batch.layers, pattern, nodes), sampled_attention(batch.layers));
     }
 }
 

@@ -30,9 +30,9 @@ struct AttentionOptions {
 float score_factor(const AttentionOptions& options, size_t width);
 
 struct AttentionInputs {
-  // N x width each; q may have fewer rows where there are fewer queries. Regular attention without v is
-  // folded: keys are their own values, q is queries x (types * width), a vector for each edge type
-  // with modulation, scale and temperature in it, and there is one head.
+  // N x width each; q may have fewer rows where there are fewer queries. Regular attention without
+  // v is folded: keys are their own values, q is queries x (types * width), a vector for each edge
+  // type with modulation, scale and temperature in it, and there is one head.
   Var q, k, v;
   Var modulation;        // E, types x width; empty: ones
   Var bias;              // B, types x heads; empty: zeros
