@@ -106,8 +106,6 @@ std::vector<Line> lines(const Matrix& ones, RunningStatistics& running) {
   return {
       {"relu", 2, 3, [](Tape& t, const Var& x, const Var&) { return relu(t, x); }},
       {"add", 3, 2, [](Tape& t, const Var& x, const Var& b) { return add(t, x, b); }},
-      {"dropout", 2, 2,
-       [=](Tape& t, const Var& x, const Var&) { return relu_dropped(t, x, 0.3F, random); }},
       {"add_dropped", 3, 2,
        [=](Tape& t, const Var& x, const Var& b) { return add_dropped(t, x, b, 0.3F, random); }},
       {"layer_norm", 2, 3,

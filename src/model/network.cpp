@@ -205,9 +205,9 @@ Var Network::run_layer(Tape& tape, size_t index, const Var& x, const AttentionPl
   Var attended = attend(tape, index, x, queries, plan, pass);
   Var y = add_dropped(tape, queries, attended, rate, dropout_at(pass, index, Site::attention));
   y = apply(tape, layer.norm1, y, pass);
-  Var hidden = rate > 0.0F ? relu_dropped(tape, apply(tape, layer.up, y), rate,
-                                          dropout_at(pass, index, Site::hidden))
-                           : apply(tape, layer.up, y, Activation::relu);
+  Var hidden =
+      linear_relu_dropped(tape, y, tape.parameter(*layer.up.weight),
+                          tape.parameter(*layer.up.bias), rate, dropout_at(pass, index, Site::hidden));
   Var out = apply(tape, layer.down, hidden);
   out = add_dropped(tape, y, out, rate, dropout_at(pass, index, Site::output));
   return apply(tape, layer.norm2, out, pass);

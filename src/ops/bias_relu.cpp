@@ -16,12 +16,12 @@ void add_bias_and_activate(MatrixView y, const float* bias, Activation activatio
   }
 }
 
-void mask_by_sign(MatrixView dy, ConstMatrixView y) {
+void mask_by_sign(MatrixView dy, ConstMatrixView y, float factor) {
   for (size_t r = 0; r < dy.rows; ++r) {
     float* __restrict d = dy.row(r);
     const float* __restrict out = y.row(r);
     for (size_t c = 0; c < dy.cols; ++c) {
-      float whole = d[c];  // read in any case: a conditional read would not become a vector
+      float whole = factor * d[c];  // read in any case: a conditional read would not become a vector
       d[c] = out[c] > 0.0F ? whole : 0.0F;
     }
   }

@@ -2,11 +2,10 @@
 
 namespace spex::SPEX_ISA {
 
-void drop_relu(float* y, const float* x, const uint16_t* bits, uint32_t threshold, float factor,
-               size_t count) {
+void drop_relu(float* y, const uint16_t* bits, uint32_t threshold, float factor, size_t count) {
 #pragma GCC ivdep
   for (size_t i = 0; i < count; ++i) {
-    float kept = factor * (x[i] > 0.0F ? x[i] : 0.0F);
+    float kept = factor * (y[i] > 0.0F ? y[i] : 0.0F);
     y[i] = bits[i] < threshold ? kept : 0.0F;
   }
 }

@@ -7,22 +7,27 @@
 #include <algorithm>
 
 #include "ops/bias_relu.h"
+#include "ops/dropout.h"
 
 namespace spex {
 namespace {
 
-// About 256 KiB of the wider side: the block of x and of y both fit the second-level cache.
+// About 256 KiB of the wider side: the block of x and of y both fit the second-level cache. A
+// multiple of 8: a random number of dropout serves 8 places.
 size_t block_rows(size_t inputs, size_t outputs) {
-  return std::clamp<size_t>(65536 / std::max(inputs, outputs), 64, 4096);
+  return std::clamp<size_t>(65536 / std::max(inputs, outputs), 64, 4096) / 8 * 8;
 }
 
-void linear_forward(MatrixView y, ConstMatrixView x, ConstMatrixView w, const float* bias,
-                    Activation activation) {
+// finish(block, first row) does what follows the product.
+template <class Finish>
+Matrix linear_forward(ConstMatrixView x, ConstMatrixView w, Finish finish) {
+  Matrix y(x.rows, w.cols, MemoryTag::activations);
   parallel_for(x.rows, block_rows(w.rows, w.cols), [&](size_t begin, size_t end) {
-    MatrixView block = y.block(begin, end - begin);
+    MatrixView block = y.view().block(begin, end - begin);
     gemm(block, x.block(begin, end - begin), Transpose::no, w, Transpose::no);
-    if (bias || activation == Activation::relu) add_bias_and_activate(block, bias, activation);
+    finish(block, begin);
   });
+  return y;
 }
 
 void add_column_sums(float* sums, ConstMatrixView dy) {
@@ -36,10 +41,16 @@ struct LinearGradients {
   float* db = nullptr;  // added to
 };
 
+// The result of a ReLU behind the product, and what dropout multiplied it by.
+struct Activated {
+  std::shared_ptr<const Value> y;  // null: there was none
+  float factor = 1.0F;
+};
+
 // dx = dy Wt, dW = xt dy, db = column sums of dy. Each slice of rows sums dW and db on its own; the
 // slices are fixed and added in order, so the number of threads does not show in the result.
 void linear_backward(const LinearGradients& out, MatrixView dy, ConstMatrixView x,
-                     ConstMatrixView w, const ConstMatrixView* relu_output) {
+                     ConstMatrixView w, const Activated& activated) {
   size_t rows = block_rows(w.rows, w.cols);
   size_t blocks = (x.rows + rows - 1) / rows;
   size_t slices = std::min<size_t>(blocks, 16);
@@ -52,7 +63,8 @@ void linear_backward(const LinearGradients& out, MatrixView dy, ConstMatrixView 
       size_t begin = block * rows;
       size_t count = std::min(x.rows - begin, rows);
       MatrixView part = dy.block(begin, count);
-      if (relu_output) mask_by_sign(part, relu_output->block(begin, count));
+      if (activated.y)
+        mask_by_sign(part, activated.y->view().block(begin, count), activated.factor);
       if (out.db) add_column_sums(db.view().row(slice), part);
       if (out.dw.data)
         gemm(dw.view().block(slice * w.rows, w.rows), x.block(begin, count), Transpose::yes, part,
@@ -68,30 +80,46 @@ void linear_backward(const LinearGradients& out, MatrixView dy, ConstMatrixView 
   }
 }
 
-}  // namespace
-
-Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias, Activation activation) {
-  bool has_bias = bias.keep() != nullptr;
-  check_linear(x.cols(), weight, bias);
-  Matrix y(x.rows(), weight.cols(), MemoryTag::activations);
-  linear_forward(y, x.value(), weight.value(), has_bias ? bias.value().data : nullptr, activation);
-
-  // Kept for backward: x (for dW), W (for dx) and, under ReLU, y.
-  auto shared_y = Tape::share(std::move(y));
-  auto kept_y = activation == Activation::relu ? shared_y : nullptr;
+// Kept for backward: x (for dW), W (for dx) and what an activation left.
+Var record(Tape& tape, std::shared_ptr<const Value> y, const Var& x, const Var& weight,
+           const Var& bias, const Activated& activated) {
   return tape.result_owning(
-      std::move(shared_y), {x, weight, bias},
-      [kx = x.keep(), kw = weight.keep(), ky = std::move(kept_y), dx = x.gradient(),
-       dw = weight.gradient(), db = bias.gradient()](Matrix dy) {
+      std::move(y), {x, weight, bias},
+      [kx = x.keep(), kw = weight.keep(), activated, dx = x.gradient(), dw = weight.gradient(),
+       db = bias.gradient()](Matrix dy) {
         ConstMatrixView xv = kx->view();
         ConstMatrixView wv = kw->view();
         LinearGradients out;
         if (dx) out.dx = dx->target(xv.rows, xv.cols);
         if (dw) out.dw = dw->accumulator(wv.rows, wv.cols);
         if (db) out.db = db->accumulator(1, wv.cols).data;
-        ConstMatrixView yv = ky ? ky->view() : ConstMatrixView{};
-        linear_backward(out, dy, xv, wv, ky ? &yv : nullptr);
+        linear_backward(out, dy, xv, wv, activated);
       });
+}
+
+}  // namespace
+
+Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias, Activation activation) {
+  check_linear(x.cols(), weight, bias);
+  const float* b = bias ? bias.value().data : nullptr;
+  bool relu = activation == Activation::relu;
+  auto y = Tape::share(linear_forward(x.value(), weight.value(), [&](MatrixView block, size_t) {
+    if (b || relu) add_bias_and_activate(block, b, activation);
+  }));
+  return record(tape, y, x, weight, bias, {relu ? y : nullptr});
+}
+
+Var linear_relu_dropped(Tape& tape, const Var& x, const Var& weight, const Var& bias, float rate,
+                        const Random& random) {
+  DropoutMask mask(rate, random);
+  if (mask.keeps_all()) return linear(tape, x, weight, bias, Activation::relu);
+  check_linear(x.cols(), weight, bias);
+  const float* b = bias ? bias.value().data : nullptr;
+  auto y = Tape::share(linear_forward(x.value(), weight.value(), [&](MatrixView block, size_t row) {
+    if (b) add_bias_and_activate(block, b, Activation::none);
+    mask.drop_relu(block.data, row * block.cols, block.size());
+  }));
+  return record(tape, y, x, weight, bias, {y, mask.factor()});
 }
 
 }  // namespace spex

@@ -51,10 +51,10 @@ TEST(ActivationMemory, ASeparateReluFreesWhatItWasGiven) {
 TEST(ActivationMemory, DroppedReluKeepsItsResultAndResidualsKeepNothing) {
   auto layer = [](Tape& tape, const Var& x, const Var& w, const Var& b) {
     Random random(1, Purpose::dropout);
-    Var branch = relu_dropped(tape, linear(tape, x, w, b), 0.3F, random);
+    Var branch = linear_relu_dropped(tape, x, w, b, 0.3F, random);
     return add_dropped(tape, x, branch, 0.2F, random);
   };
-  // Each layer leaves the result of relu_dropped and its own, which the next linear keeps.
+  // Each layer leaves the result of linear_relu_dropped and its own, which the next linear keeps.
   EXPECT_EQ(peak_of(true, layer), 2 * kLayers * kBytes);
 }
 

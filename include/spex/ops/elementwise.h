@@ -10,12 +10,9 @@ Var relu(Tape& tape, const Var& x);
 Var add(Tape& tape, const Var& a, const Var& b);
 Var scale(Tape& tape, const Var& x, const Var& s);  // s: 1 x 1
 
-// Each number is dropped with probability `rate` (to a precision of 1/65536), the others are
-// multiplied by 1 / (1 - rate). Which ones is a function of (random, position), so no mask
-// is stored. This is dropout(relu(x)), in one pass; it keeps its result only.
-Var relu_dropped(Tape& tape, const Var& x, float rate, const Random& random);
-
-// x + dropout(branch), in one pass.
+// x + dropout(branch), in one pass. Dropout drops each number with probability `rate` (to a precision
+// of 1/65536) and multiplies the others by 1 / (1 - rate). Which ones is a function of (random,
+// position), so no mask is stored.
 Var add_dropped(Tape& tape, const Var& x, const Var& branch, float rate, const Random& random);
 
 }  // namespace spex
