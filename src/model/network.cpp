@@ -189,8 +189,14 @@ Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
     in.modulation = {};
   } else {
     in.q = apply(tape, layer.q, queries);
-    in.k = apply(tape, layer.k, x);
-    in.v = apply(tape, layer.v, x);
+    in.joined = !layer.value_scale && takes_joined(options_.width, options_.heads);
+    if (in.joined) {
+      in.k = linear(tape, x, concatenate(tape, tape.parameter(*layer.k.weight),
+                                         tape.parameter(*layer.v.weight)));
+    } else {
+      in.k = apply(tape, layer.k, x);
+      in.v = apply(tape, layer.v, x);
+    }
     if (layer.value_scale) in.v = normalize_rows(tape, in.v, tape.parameter(*layer.value_scale));
   }
   Var attended = plan.attend(tape, index, in, options);

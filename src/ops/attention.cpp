@@ -51,9 +51,16 @@ struct Call {
   size_t sources = 0;
   size_t heads = 1, width = 0, padded = 0;
   bool eights = false, folded = false;  // see AttentionView
+  bool joined = false;                  // see AttentionInputs
   AttentionOptions options;
   bool packed() const { return eights && heads == 1; }
   size_t query_vectors() const { return folded ? rows.types : heads; }
+  ConstMatrixView keys(ConstMatrixView k) const {
+    return joined ? k.columns(0, heads * width) : k;
+  }
+  ConstMatrixView values(ConstMatrixView k, ConstMatrixView v) const {
+    return joined ? k.columns(heads * width, heads * width) : folded ? k : v;
+  }
 
   AttentionView view(const PatternView& pattern, const TableView& table,
                      const Coefficients& c) const {
@@ -106,13 +113,16 @@ PatternView view_of(const TransposedNeighbours& transposed, size_t sources, size
 
 Call make_call(const AttentionInputs& in, const PatternView& rows, size_t sources,
                const AttentionOptions& options) {
-  bool folded = !in.v;
-  const Var& values = folded ? in.k : in.v;
-  size_t width = in.k.cols();
+  bool folded = !in.v && !in.joined;
+  const Var& values = in.v ? in.v : in.k;
+  size_t width = in.joined ? in.k.cols() / 2 : in.k.cols();
+  require(!in.joined || (!in.v && takes_joined(width, options.heads)),
+          "attention: keys and values of {} heads and a width of {} cannot be joined",
+          options.heads, width);
   require(options.heads > 0 && width % options.heads == 0 && (!folded || options.heads == 1),
           "attention: {} heads do not divide a width of {}{}", options.heads, width,
           folded ? ", or the keys are folded, which is for one head" : "");
-  require(in.q.cols() == width * (folded ? rows.types : 1) && values.cols() == width,
+  require(in.q.cols() == width * (folded ? rows.types : 1) && values.cols() == in.k.cols(),
           "attention: queries of width {}, keys of {}, values of {}", in.q.cols(), width,
           values.cols());
   require(in.q.rows() >= rows.rows && in.k.rows() == sources && values.rows() == sources,
@@ -139,6 +149,7 @@ Call make_call(const AttentionInputs& in, const PatternView& rows, size_t source
   call.heads = options.heads;
   call.width = width / options.heads;
   call.folded = folded;
+  call.joined = in.joined;
   call.eights = !folded && (call.heads == 1 ? call.width <= 8 : call.width == 8) && !rows.values &&
                 (call.heads <= 2 || call.heads == 4 || call.heads == 8) &&
                 sources <= std::numeric_limits<int32_t>::max() / call.heads;
@@ -155,6 +166,11 @@ struct Kept {
   std::shared_ptr<const Value> q, k, v, out;
   AttentionInputs in;  // modulation and bias: values and gradients; q, k, v: gradients
   Matrix inverse_sum;  // queries x H
+
+  ConstMatrixView keys(const Call& call) const { return call.keys(k->view()); }
+  ConstMatrixView values(const Call& call) const {
+    return call.values(k->view(), v ? v->view() : ConstMatrixView{});
+  }
 };
 
 // g = do / S, delta = g . o, per query and head; g padded.
@@ -226,8 +242,7 @@ struct ParameterGradients {
 Matrix query_gradients(const Call& call, const Kept& kept, const Upstream& up,
                        const Coefficients& c) {
   size_t n = call.rows.rows;
-  ConstMatrixView values = (call.folded ? kept.k : kept.v)->view();
-  Table table(kept.k->view(), values, call.heads, call.padded, call.packed());
+  Table table(kept.keys(call), kept.values(call), call.heads, call.padded, call.packed());
   PaddedRows q(kept.q->view(), call.query_vectors(), call.padded);
   Matrix dq(kept.q->view().rows, call.query_vectors() * call.padded, MemoryTag::gradients);
   if (dq.rows() > n) fill(dq.view().block(n, dq.rows() - n), 0.0F);
@@ -235,6 +250,8 @@ Matrix query_gradients(const Call& call, const Kept& kept, const Upstream& up,
   parallel_for(n, kBlockRows, [&](size_t begin, size_t end) {
     AttentionBackward b;
     b.view = call.view(call.rows, table.view(), c);
+    b.x_stride = dq.cols();
+    b.y_stride = up.g.cols();
     b.row_x = q.data();
     b.row_y = up.g.data();
     b.delta = up.delta.data();
@@ -257,25 +274,30 @@ void key_gradients(const Call& call, const PatternView& transposed, const Kept& 
     table = Table(q_rows, g, call.heads, call.padded, call.packed());
     rows = table.view();
   }
-  PaddedRows k(kept.k->view(), call.heads, call.padded), v;
-  Matrix dk(call.sources, call.heads * call.padded, MemoryTag::gradients), dv;
-  if (!call.folded) {
-    v = PaddedRows(kept.v->view(), call.heads, call.padded);
-    dv = Matrix(call.sources, call.heads * call.padded, MemoryTag::gradients);
+  PaddedRows k, v;
+  size_t width = call.heads * call.padded;
+  Matrix dk(call.sources, call.joined ? 2 * width : width, MemoryTag::gradients), dv;
+  if (!call.joined) k = PaddedRows(kept.keys(call), call.heads, call.padded);
+  if (!call.joined && !call.folded) {
+    v = PaddedRows(kept.values(call), call.heads, call.padded);
+    dv = Matrix(call.sources, width, MemoryTag::gradients);
   }
   parallel_for(call.sources, kBlockRows, [&](size_t begin, size_t end) {
     AttentionBackward b;
     b.view = call.view(transposed, rows, c);
     b.key_side = true;
-    b.row_x = k.data();
-    b.row_y = v.data();
+    b.x_stride = b.y_stride = dk.cols();
+    b.row_x = call.joined ? kept.keys(call).data : k.data();
+    b.row_y = call.joined ? kept.values(call).data : v.data();
     b.delta = up.delta.data();
     b.dx = dk.data();
-    b.dy = dv.data();
+    b.dy = call.joined ? dk.data() + width : dv.data();
     SPEX_CALL(attention_backward, b, begin, end);
   });
   if (const auto& gradient = kept.in.k.gradient())
-    gradient->give(unpadded(std::move(dk), call.heads, call.width, MemoryTag::gradients));
+    gradient->give(call.joined
+                       ? std::move(dk)
+                       : unpadded(std::move(dk), call.heads, call.width, MemoryTag::gradients));
   if (const auto& gradient = kept.in.v.gradient())
     gradient->give(unpadded(std::move(dv), call.heads, call.width, MemoryTag::gradients));
 }
@@ -288,8 +310,8 @@ Var attention(Tape& tape, const AttentionInputs& in, const Call& call,
   Matrix out(n, call.heads * call.padded, MemoryTag::activations);
   Matrix inverse(n, call.heads, MemoryTag::activations);
   {
-    const Var& values = call.folded ? in.k : in.v;
-    Table table(in.k.value(), values.value(), call.heads, call.padded, call.packed());
+    Table table(call.keys(in.k.value()), call.values(in.k.value(), in.v.value()), call.heads,
+                call.padded, call.packed());
     PaddedRows q(in.q.value(), call.query_vectors(), call.padded);
     AttentionForward forward{call.view(call.rows, table.view(), c), q.data(), out.data(),
                              inverse.data()};
@@ -325,7 +347,8 @@ void for_score_blocks(const AttentionInputs& in, const AttentionGraph& graph,
                       const AttentionOptions& options, Write&& write) {
   Call call = make_call(in, view_of(graph), graph.nodes(), options);
   Coefficients c = make_coefficients(in, call.rows.types, call.width, options, call.padded);
-  Table table(in.k.value(), in.v.value(), call.heads, call.padded, call.packed());
+  Table table(call.keys(in.k.value()), call.values(in.k.value(), in.v.value()), call.heads,
+              call.padded, call.packed());
   PaddedRows q(in.q.value(), call.heads, call.padded);
   parallel_for(graph.nodes(), kBlockRows, [&](size_t begin, size_t end) {
     EdgeOffset first = graph.offsets[begin];
@@ -340,6 +363,11 @@ void for_score_blocks(const AttentionInputs& in, const AttentionGraph& graph,
 
 }  // namespace
 
+bool takes_joined(size_t width, size_t heads) {
+  size_t head = width / heads;
+  return head % 8 == 0 && width > 8;
+}
+
 float score_factor(const AttentionOptions& options, size_t width) {
   float scale = options.scale_by_width ? std::sqrt(static_cast<float>(width)) : 1.0F;
   return 1.0F / (options.temperature * scale);
@@ -347,7 +375,7 @@ float score_factor(const AttentionOptions& options, size_t width) {
 
 Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
                      const AttentionGraph& transposed, const AttentionOptions& options) {
-  require(static_cast<bool>(in.v), "attention over all edges needs values");
+  require(in.v || in.joined, "attention over all edges needs values");
   require(transposed.nodes() == graph.nodes() && transposed.edges() == graph.edges(),
           "attention: the transposed graph has {} edges, the graph {}", transposed.edges(),
           graph.edges());
@@ -357,7 +385,7 @@ Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph
 
 Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
                      const ChosenRows& chosen, const AttentionOptions& options) {
-  require(static_cast<bool>(in.v), "attention over all edges needs values");
+  require(in.v || in.joined, "attention over all edges needs values");
   require(chosen.transposed.nodes() == graph.nodes(),
           "attention: rows chosen of a graph of {} nodes, the graph has {}",
           chosen.transposed.nodes(), graph.nodes());

@@ -285,8 +285,8 @@ void forward_rows(const AttentionForward& c, size_t begin, size_t end) {
   for (size_t row = begin; row < end; ++row) {
     EdgeOffset bounds[kMaxEdgeTypes + 1];
     row_bounds(v.pattern, row, bounds);
-    ask_ahead(c.q, row, L::floats);
-    ask_ahead(c.out, row, L::floats);
+    ask_ahead(c.q + row * L::floats, L::floats, L::floats);
+    ask_ahead(c.out + row * L::floats, L::floats, L::floats);
     Row<R> q = Row<R>::load(c.q + row * L::floats);
     Row<R> a[kMaxEdgeTypes];
     for (size_t t = 0; t < v.pattern.types; ++t) a[t] = q.times(types.mod[t]);
@@ -367,12 +367,13 @@ void backward_rows(const AttentionBackward& c, size_t begin, size_t end) {
   for (size_t row = begin; row < end; ++row) {
     EdgeOffset bounds[kMaxEdgeTypes + 1];
     row_bounds(v.pattern, row, bounds);
-    ask_ahead(c.row_x, row, L::floats);
-    ask_ahead(c.row_y, row, L::floats);
-    ask_ahead(c.dx, row, L::floats);
-    if (c.key_side) ask_ahead(c.dy, row, L::floats);
-    Row<R> row_x = Row<R>::load(c.row_x + row * L::floats);
-    Row<R> row_y = Row<R>::load(c.row_y + row * L::floats);
+    size_t x_at = row * c.x_stride, y_at = row * c.y_stride;
+    ask_ahead(c.row_x + x_at, c.x_stride, L::floats);
+    ask_ahead(c.row_y + y_at, c.y_stride, L::floats);
+    ask_ahead(c.dx + x_at, c.x_stride, L::floats);
+    if (c.key_side) ask_ahead(c.dy + y_at, c.y_stride, L::floats);
+    Row<R> row_x = Row<R>::load(c.row_x + x_at);
+    Row<R> row_y = Row<R>::load(c.row_y + y_at);
     Row<R> a[kMaxEdgeTypes];
     for (size_t t = 0; t < count; ++t) a[t] = row_x.times(types.mod[t]);
     sums.start_row(count);
@@ -391,8 +392,8 @@ void backward_rows(const AttentionBackward& c, size_t begin, size_t end) {
       dx.add_product(sums.da[t], types.mod[t]);
       if (!c.key_side) sums.da[t].times(row_x).add_to(c.dmod + t * L::floats);
     }
-    dx.store(c.dx + row * L::floats);
-    if (c.key_side) dy.store(c.dy + row * L::floats);
+    dx.store(c.dx + x_at);
+    if (c.key_side) dy.store(c.dy + y_at);
   }
   if (c.key_side) return;
   for (size_t t = 0; t < count; ++t) {

@@ -83,6 +83,8 @@ struct AttentionScores {
 struct AttentionBackward {
   AttentionView view;
   bool key_side = false;         // rows are keys: deltas are the neighbours', dy is wanted
+  size_t x_stride = 0;           // from row to row of row_x and dx
+  size_t y_stride = 0;           // of row_y and dy
   const float* row_x = nullptr;  // q, or k on the key side; rows * H*D
   const float* row_y = nullptr;  // g, or v on the key side
   const float* delta = nullptr;  // H per query

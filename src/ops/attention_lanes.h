@@ -56,9 +56,9 @@ inline void row_bounds(const PatternView& p, size_t row, EdgeOffset* bounds) {
 
 // Asks for a row a little further on of a table that is walked in order. The processor's own
 // prefetching does not keep up beside the random rows that are asked for.
-inline void ask_ahead(const float* rows, size_t row, size_t width) {
+inline void ask_ahead(const float* row, size_t stride, size_t width) {
   constexpr size_t kRowsAhead = 4;
-  const float* later = rows + (row + kRowsAhead) * width;
+  const float* later = row + kRowsAhead * stride;
   for (size_t c = 0; c < width; c += 16) __builtin_prefetch(later + c);
 }
 

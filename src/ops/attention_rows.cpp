@@ -41,6 +41,10 @@ Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag) {
 }
 
 Table::Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed) {
+  if (!packed && heads * padded == x.cols) {
+    view_ = {x.data, y.data, y.stride, x.stride, 0};
+    return;
+  }
   if (!packed) {
     x_ = PaddedRows(x, heads, padded);
     if (y.data != x.data) y_ = PaddedRows(y, heads, padded);

@@ -112,11 +112,11 @@ inline void weighted_sum(float* to, const float* w, const float* const* rows,
 
 // The row's own vector times every type's modulation; folded, that is what the rows are.
 template <class V, size_t H>
-inline const float* modulate(float* room, const float* rows, size_t row, const AttentionView& v) {
+inline const float* modulate(float* room, const float* row, const AttentionView& v) {
   size_t width = head_count<H>(v) * v.width;
-  if (v.folded) return rows + row * v.pattern.types * width;
+  if (v.folded) return row;
   for (size_t t = 0; t < v.pattern.types; ++t)
-    multiply<V>(room + t * width, rows + row * width, v.mod + t * width, width);
+    multiply<V>(room + t * width, row, v.mod + t * width, width);
   return room;
 }
 
@@ -132,8 +132,9 @@ inline void for_weights(const AttentionView& v, const float* q, size_t row, Body
   alignas(64) float w[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
-  ask_ahead(q, row, v.query_floats());
-  const float* a = modulate<V, H>(room, q, row, v);
+  const float* own = q + row * v.query_floats();
+  ask_ahead(own, v.query_floats(), v.query_floats());
+  const float* a = modulate<V, H>(room, own, v);
   Tile tile;
   const float* left[kTile];
   for (EdgeOffset e = bounds[0]; e < bounds[v.pattern.types]; e += kTile) {
@@ -151,7 +152,7 @@ void forward_row(const AttentionForward& c, size_t row) {
   size_t width = head_count<H>(v) * v.width;
   float totals[kMaxAttentionHeads] = {};
   float* out = c.out + row * width;
-  ask_ahead(c.out, row, width);
+  ask_ahead(out, width, width);
   clear<V>(out, width);
   for_weights<V, H>(v, c.q, row, [&](const Tile& tile, const float* w) {
     for (size_t h = 0; h < head_count<H>(v); ++h) {
@@ -223,13 +224,14 @@ void backward_folded_key(const AttentionBackward& c, size_t row) {
   alignas(64) float uncut[kTile];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
-  ask_ahead(c.row_x, row, v.width);
-  ask_ahead(c.dx, row, v.width);
-  float* dx = c.dx + row * v.width;
+  const float* row_x = c.row_x + row * c.x_stride;
+  float* dx = c.dx + row * c.x_stride;
+  ask_ahead(row_x, c.x_stride, v.width);
+  ask_ahead(dx, c.x_stride, v.width);
   clear<V>(dx, v.width);
   Tile tile;
   const float* own[kTile];
-  for (size_t e = 0; e < kTile; ++e) own[e] = c.row_x + row * v.width;
+  for (size_t e = 0; e < kTile; ++e) own[e] = row_x;
   for (EdgeOffset first = bounds[0]; first < bounds[v.pattern.types]; first += kTile) {
     fill_tile(tile, v, bounds, first);
     dots<V, 1>(s, own, tile.x, v, tile.count);
@@ -249,30 +251,33 @@ void backward_row(const AttentionBackward& c, size_t row) {
   size_t types = v.pattern.types;
   alignas(64) float room[kMaxEdgeTypes * kMaxAttentionWidth];
   alignas(64) float da_room[kMaxEdgeTypes * kMaxAttentionWidth];
-  float* da = v.folded ? c.dx + row * types * width : da_room;
+  const float* row_x = c.row_x + row * c.x_stride;
+  float* dx = c.dx + row * c.x_stride;
+  float* dy = c.key_side ? c.dy + row * c.y_stride : nullptr;
+  float* da = v.folded ? dx : da_room;
   alignas(64) float s[kScores];
   alignas(64) float u[kScores];
   alignas(64) float uncut[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
-  ask_ahead(c.row_x, row, v.query_floats());
-  ask_ahead(c.row_y, row, width);
-  ask_ahead(c.dx, row, v.query_floats());
-  if (c.key_side) ask_ahead(c.dy, row, width);
-  const float* a = modulate<V, H>(room, c.row_x, row, v);
+  ask_ahead(row_x, c.x_stride, v.query_floats());
+  ask_ahead(dx, c.x_stride, v.query_floats());
+  ask_ahead(c.row_y + row * c.y_stride, c.y_stride, width);
+  if (dy) ask_ahead(dy, c.y_stride, width);
+  const float* a = modulate<V, H>(room, row_x, v);
   clear<V>(da, types * width);
-  if (c.key_side) clear<V>(c.dy + row * width, width);
+  if (dy) clear<V>(dy, width);
   Tile tile;
   const float* left[kTile];
   const float* row_y[kTile];
-  for (size_t e = 0; e < kTile; ++e) row_y[e] = c.row_y + row * width;
+  for (size_t e = 0; e < kTile; ++e) row_y[e] = c.row_y + row * c.y_stride;
   for (EdgeOffset first = bounds[0]; first < bounds[types]; first += kTile) {
     fill_tile(tile, v, bounds, first);
     by_type(left, a, tile, width);
     dots<V, H>(s, left, tile.x, v, tile.count);
     dots<V, H>(u, row_y, tile.y, v, tile.count);
     weights<H>(s, uncut, v, tile);
-    if (c.key_side) weighted_sum<V, H>(c.dy + row * width, s, tile.y, v, 0, tile.count);
+    if (dy) weighted_sum<V, H>(dy, s, tile.y, v, 0, tile.count);
     score_gradients<H>(s, u, uncut, c, row, tile);
     for (size_t begin = 0, end; begin < tile.count; begin = end) {  // runs of one type
       for (end = begin + 1; end < tile.count && tile.type[end] == tile.type[begin];) ++end;
@@ -281,12 +286,12 @@ void backward_row(const AttentionBackward& c, size_t row) {
     if (!c.key_side) add_bias_gradients<H>(c, s, tile);
   }
   if (v.folded) return;
-  clear<V>(c.dx + row * width, width);
+  clear<V>(dx, width);
   for (size_t t = 0; t < types; ++t) {
     if (bounds[t] == bounds[t + 1]) continue;
-    multiply_add<V>(c.dx + row * width, da + t * width, v.mod + t * width, width);
+    multiply_add<V>(dx, da + t * width, v.mod + t * width, width);
     if (!c.key_side)
-      multiply_add<V>(c.dmod + t * width, da + t * width, c.row_x + row * width, width);
+      multiply_add<V>(c.dmod + t * width, da + t * width, row_x, width);
   }
 }
 

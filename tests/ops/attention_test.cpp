@@ -113,14 +113,27 @@ struct Case {
   double tolerance = 2e-5;
 };
 
+Matrix copy_of(ConstMatrixView values) {
+  Matrix matrix(values.rows, values.cols, MemoryTag::other);
+  copy(matrix, values);
+  return matrix;
+}
+
+Matrix side_by_side(const Matrix& a, const Matrix& b) {
+  Matrix both(a.rows(), a.cols() + b.cols(), MemoryTag::other);
+  copy(both.view().columns(0, a.cols()), a);
+  copy(both.view().columns(a.cols(), b.cols()), b);
+  return both;
+}
+
 // Runs an attention op forward and backward and compares everything with the reference.
-void check(const Case& c, bool regular) {
+void check_one(const Case& c, bool regular, bool joined) {
   constexpr size_t kTypes = 3;
   size_t queries = c.degrees.size();
   size_t width = c.heads * c.width;
   SCOPED_TRACE(testing::Message() << "queries " << queries << ", heads " << c.heads
                                   << ", head width " << c.width << ", isa " << name(isa())
-                                  << ", regular " << regular);
+                                  << ", regular " << regular << ", joined " << joined);
   auto edges = random_edges(c.degrees, c.sources, kTypes, 11);
   Matrix q = random_matrix(regular ? queries : c.sources, width, 1, c.spread);
   Matrix k = random_matrix(c.sources, width, 2), v = random_matrix(c.sources, width, 3);
@@ -153,8 +166,9 @@ void check(const Case& c, bool regular) {
   Tape tape;
   AttentionInputs in;
   in.q = tape.variable(clone(q));
-  in.k = tape.variable(clone(k));
-  in.v = tape.variable(clone(v));
+  in.joined = joined;
+  in.k = tape.variable(joined ? side_by_side(k, v) : clone(k));
+  if (!joined) in.v = tape.variable(clone(v));
   in.modulation = tape.variable(clone(mod));
   in.bias = tape.variable(clone(bias));
   if (c.log_score) in.log_score_weight = tape.variable(clone(weight));
@@ -184,8 +198,14 @@ void check(const Case& c, bool regular) {
   reference.backward(dout);
   tape.backward(linear_form(tape, out));
   expect_close(in.q.gradient()->view(), reference.dq, "dq", c.tolerance);
-  expect_close(in.k.gradient()->view(), reference.dk, "dk", c.tolerance);
-  expect_close(in.v.gradient()->view(), reference.dv, "dv", c.tolerance);
+  ConstMatrixView dk = in.k.gradient()->view();
+  if (joined) {
+    expect_close(copy_of(dk.columns(0, width)).view(), reference.dk, "dk", c.tolerance);
+    expect_close(copy_of(dk.columns(width, width)).view(), reference.dv, "dv", c.tolerance);
+  } else {
+    expect_close(dk, reference.dk, "dk", c.tolerance);
+    expect_close(in.v.gradient()->view(), reference.dv, "dv", c.tolerance);
+  }
   expect_close(in.modulation.gradient()->view(), reference.dmod, "dE", c.tolerance);
   expect_close(in.bias.gradient()->view(), reference.dbias, "dB", c.tolerance);
   if (c.log_score)
@@ -193,10 +213,9 @@ void check(const Case& c, bool regular) {
                  c.tolerance);
 }
 
-Matrix copy_of(ConstMatrixView values) {
-  Matrix matrix(values.rows, values.cols, MemoryTag::other);
-  copy(matrix, values);
-  return matrix;
+void check(const Case& c, bool regular) {
+  check_one(c, regular, false);
+  if (takes_joined(c.heads * c.width, c.heads)) check_one(c, regular, true);
 }
 
 Matrix identity(size_t width) {

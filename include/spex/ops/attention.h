@@ -37,7 +37,12 @@ struct AttentionInputs {
   Var modulation;        // E, types x width; empty: ones
   Var bias;              // B, types x heads; empty: zeros
   Var log_score_weight;  // 1 x heads, times the pattern's log-scores; empty: not used
+  bool joined = false;   // k is N x 2 width, keys and values side by side, and there is no v
 };
+
+// Whether attention takes keys and values joined: for heads of a multiple of 8, but not one of 8. A
+// neighbour is then read at one place, not two.
+bool takes_joined(size_t width, size_t heads);
 
 // `transposed` is transpose(graph); both must outlive the tape.
 Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
