@@ -119,9 +119,9 @@ void Network::initialise(uint64_t seed) {
   }
 }
 
-Var Network::apply(Tape& tape, const Linear& linear, const Var& x, Activation activation) {
+Var Network::apply(Tape& tape, const Linear& linear, const Var& x) {
   return spex::linear(tape, x, tape.parameter(*linear.weight),
-                      linear.bias ? tape.parameter(*linear.bias) : Var{}, activation);
+                      linear.bias ? tape.parameter(*linear.bias) : Var{});
 }
 
 Var Network::apply(Tape& tape, const NormParameters& norm, const Var& x, const Pass& pass) {
@@ -211,10 +211,9 @@ Var Network::run_layer(Tape& tape, size_t index, const Var& x, const AttentionPl
   Var attended = attend(tape, index, x, queries, plan, pass);
   Var y = add_dropped(tape, queries, attended, rate, dropout_at(pass, index, Site::attention));
   y = apply(tape, layer.norm1, y, pass);
-  Var hidden =
-      linear_relu_dropped(tape, y, tape.parameter(*layer.up.weight),
-                          tape.parameter(*layer.up.bias), rate, dropout_at(pass, index, Site::hidden));
-  Var out = apply(tape, layer.down, hidden);
+  FeedForward weights = {tape.parameter(*layer.up.weight), tape.parameter(*layer.up.bias),
+                         tape.parameter(*layer.down.weight), tape.parameter(*layer.down.bias)};
+  Var out = feed_forward(tape, y, weights, rate, dropout_at(pass, index, Site::hidden));
   out = add_dropped(tape, y, out, rate, dropout_at(pass, index, Site::output));
   return apply(tape, layer.norm2, out, pass);
 }

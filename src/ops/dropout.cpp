@@ -34,6 +34,10 @@ DropoutMask::DropoutMask(float rate, const Random& random) : random_(random) {
 }
 
 void DropoutMask::drop_relu(float* y, size_t first, size_t count) const {
+  if (keeps_all()) {
+    for (size_t i = 0; i < count; ++i) y[i] = std::max(y[i], 0.0F);
+    return;
+  }
   for_chunks(random_, first, count, [&](size_t i, const uint16_t* bits, size_t n) {
     SPEX_CALL(drop_relu, y + i, bits, threshold_, factor(), n);
   });

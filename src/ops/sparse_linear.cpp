@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "ops/bias_relu.h"
 #include "ops/checks.h"
 #include "ops/columns.h"
+#include "ops/linear_parts.h"
 #include "ops/sparse_kernels.h"
 
 namespace spex {
@@ -16,7 +16,7 @@ SparseRows rows_of(const SparseMatrix& x) {
   return {x.offsets.data(), x.columns.data(), x.values.data(), nullptr, nullptr, x.rows};
 }
 
-size_t block_rows(size_t cols) {
+size_t sparse_block_rows(size_t cols) {
   return std::clamp<size_t>(16384 / cols, 16, 512);
 }
 
@@ -33,39 +33,27 @@ void add_weight_gradient(MatrixView dw, const SparseMatrix& x, ConstMatrixView d
   });
 }
 
-void mask_rows_by_sign(MatrixView dy, ConstMatrixView y) {
-  parallel_for(dy.rows, block_rows(dy.cols), [&](size_t begin, size_t end) {
-    mask_by_sign(dy.block(begin, end - begin), y.block(begin, end - begin));
-  });
-}
-
 void add_row(MatrixView out, const std::vector<double>& row) {
   for (size_t c = 0; c < out.cols; ++c) out(0, c) += static_cast<float>(row[c]);
 }
 
 }  // namespace
 
-// dW = xt dy, db = column sums of dy; under ReLU dy counts where y > 0. Kept for backward: x, which
-// is the caller's, and, under ReLU, y.
-Var linear(Tape& tape, const SparseMatrix& x, const Var& weight, const Var& bias,
-           Activation activation) {
+// dW = xt dy, db = column sums of dy. Kept for backward: x, which is the caller's.
+Var linear(Tape& tape, const SparseMatrix& x, const Var& weight, const Var& bias) {
   check_linear(x.cols, weight, bias);
   require_packed(weight.value(), "linear");
   ConstMatrixView w = weight.value();
-  const float* b = bias.keep() ? bias.value().data : nullptr;
   Matrix y(x.rows, w.cols, MemoryTag::activations);
-  parallel_for(x.rows, block_rows(w.cols), [&](size_t begin, size_t end) {
+  parallel_for(x.rows, sparse_block_rows(w.cols), [&](size_t begin, size_t end) {
     SPEX_CALL(sparse_product, y.data(), rows_of(x), w.data, w.cols, begin, end, false);
-    add_bias_and_activate(y.view().block(begin, end - begin), b, activation);
+    add_bias(y.view().block(begin, end - begin), data_of(bias));
   });
-  auto shared_y = Tape::share(std::move(y));
-  auto kept_y = activation == Activation::relu ? shared_y : nullptr;
-  return tape.result_owning(
-      std::move(shared_y), {weight, bias},
-      [&x, ky = std::move(kept_y), dw = weight.gradient(), db = bias.gradient()](Matrix dy) {
-        if (ky) mask_rows_by_sign(dy, ky->view());
-        if (db) add_row(db->accumulator(1, dy.cols()), column_sums(dy));
-        if (dw) add_weight_gradient(dw->accumulator(x.cols, dy.cols()), x, dy);
+  return tape.result(
+      std::move(y), {weight, bias},
+      [&x, dw = weight.gradient(), db = bias.gradient()](ConstMatrixView dy) {
+        if (db) add_row(db->accumulator(1, dy.cols), column_sums(dy));
+        if (dw) add_weight_gradient(dw->accumulator(x.cols, dy.cols), x, dy);
       });
 }
 

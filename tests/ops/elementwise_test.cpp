@@ -55,11 +55,14 @@ TEST(Scale, MatchesDoublePrecisionForwardAndBackward) {
       matrices(random_matrix(30000, 7, 1), random_matrix(1, 1, 2)), run);
 }
 
-// Behind a product with the identity, which changes nothing.
+// Between products with the identity, which change nothing.
 Var relu_dropped(Tape& tape, const Var& x, float rate) {
-  Matrix identity = Matrix::zeros(x.cols(), x.cols(), MemoryTag::other);
-  for (size_t i = 0; i < x.cols(); ++i) identity(i, i) = 1.0F;
-  return linear_relu_dropped(tape, x, tape.constant(std::move(identity)), {}, rate, kRandom);
+  auto identity = [&] {
+    Matrix matrix = Matrix::zeros(x.cols(), x.cols(), MemoryTag::other);
+    for (size_t i = 0; i < x.cols(); ++i) matrix(i, i) = 1.0F;
+    return tape.constant(std::move(matrix));
+  };
+  return feed_forward(tape, x, {identity(), {}, identity(), {}}, rate, kRandom);
 }
 
 // The definition: 16 random bits per number decide, read in the order of memory.

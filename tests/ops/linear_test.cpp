@@ -1,6 +1,11 @@
+#include <spex/core/error.h>
 #include <spex/core/threads.h>
 #include <spex/ops/linear.h>
 
+#include <array>
+#include <cmath>
+
+#include "double_reference.h"
 #include "gradient_check.h"
 
 namespace spex {
@@ -17,7 +22,7 @@ class LinearShapes : public testing::TestWithParam<Shape> {};
 // y = x W + b and its gradients, in double precision, straight from the definition.
 struct Reference {
   std::vector<double> y, dx, dw, db;
-  Reference(const Matrix& x, const Matrix& w, const Matrix& b, const Matrix& dy, bool relu) {
+  Reference(const Matrix& x, const Matrix& w, const Matrix& b, const Matrix& dy) {
     size_t n = x.rows(), in = x.cols(), out = w.cols();
     y.assign(n * out, 0);
     dx.assign(n * in, 0);
@@ -27,9 +32,8 @@ struct Reference {
       for (size_t o = 0; o < out; ++o) {
         double sum = b(0, o);
         for (size_t i = 0; i < in; ++i) sum += double{x(r, i)} * w(i, o);
-        bool passes = !relu || sum > 0;
-        y[r * out + o] = passes ? sum : 0;
-        double d = passes ? dy(r, o) : 0;
+        y[r * out + o] = sum;
+        double d = dy(r, o);
         db[o] += d;
         for (size_t i = 0; i < in; ++i) {
           dx[r * in + i] += d * w(i, o);
@@ -49,22 +53,19 @@ void expect_close(ConstMatrixView actual, const std::vector<double>& expected, c
 
 TEST_P(LinearShapes, MatchesDoublePrecisionForwardAndBackward) {
   auto [rows, in, out] = GetParam();
-  for (Activation activation : {Activation::none, Activation::relu}) {
-    Matrix x = random_matrix(rows, in, 1), w = random_matrix(in, out, 2),
-           b = random_matrix(1, out, 3);
-    Tape tape;
-    Var vx = tape.variable(clone(x)), vw = tape.variable(clone(w)), vb = tape.variable(clone(b));
-    Var y = linear(tape, vx, vw, vb, activation);
-    Matrix dy(rows, out, MemoryTag::other);
-    Random random(99, Purpose::test, 1);
-    for (size_t i = 0; i < dy.size(); ++i) dy.data()[i] = static_cast<float>(random.normal(i));
-    Reference reference(x, w, b, dy, activation == Activation::relu);
-    expect_close(y.value(), reference.y, "y");
-    tape.backward(linear_form(tape, y));
-    expect_close(vx.gradient()->view(), reference.dx, "dx");
-    expect_close(vw.gradient()->view(), reference.dw, "dW");
-    expect_close(vb.gradient()->view(), reference.db, "db");
-  }
+  Matrix x = random_matrix(rows, in, 1), w = random_matrix(in, out, 2), b = random_matrix(1, out, 3);
+  Tape tape;
+  Var vx = tape.variable(clone(x)), vw = tape.variable(clone(w)), vb = tape.variable(clone(b));
+  Var y = linear(tape, vx, vw, vb);
+  Matrix dy(rows, out, MemoryTag::other);
+  Random random(99, Purpose::test, 1);
+  for (size_t i = 0; i < dy.size(); ++i) dy.data()[i] = static_cast<float>(random.normal(i));
+  Reference reference(x, w, b, dy);
+  expect_close(y.value(), reference.y, "y");
+  tape.backward(linear_form(tape, y));
+  expect_close(vx.gradient()->view(), reference.dx, "dx");
+  expect_close(vw.gradient()->view(), reference.dw, "dW");
+  expect_close(vb.gradient()->view(), reference.db, "db");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearShapes,
@@ -76,6 +77,63 @@ TEST(Linear, GradientMatchesFiniteDifferences) {
   check_gradients(
       matrices(random_matrix(6, 4, 1), random_matrix(4, 3, 2), random_matrix(1, 3, 3)),
       [](Tape& tape, std::vector<Var>& in) { return linear(tape, in[0], in[1], in[2]); });
+}
+
+// The definition; which hidden numbers dropout keeps is what its 16 random bits say.
+DoubleProgram feed_forward_program(size_t rows, size_t in, size_t hidden, size_t out, double rate,
+                                   const Random& random) {
+  return [=](const Doubles& v) {
+    auto threshold = static_cast<uint32_t>(std::lround((1 - rate) * 65536));
+    std::vector<double> y(rows * out);
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t o = 0; o < out; ++o) y[r * out + o] = v[4][o];
+      for (size_t h = 0; h < hidden; ++h) {
+        double sum = v[2][h];
+        for (size_t i = 0; i < in; ++i) sum += v[0][r * in + i] * v[1][i * hidden + h];
+        size_t place = r * hidden + h;
+        uint32_t word = random.bits(place / 8)[place % 8 / 2];
+        bool kept = (place % 2 == 0 ? word & 0xFFFF : word >> 16) < threshold;
+        if (sum <= 0 || !kept) continue;
+        for (size_t o = 0; o < out; ++o)
+          y[r * out + o] += sum * 65536.0 / threshold * v[3][h * out + o];
+      }
+    }
+    return y;
+  };
+}
+
+TEST(FeedForward, MatchesDoublePrecisionForwardAndBackward) {
+  Random random(5, Purpose::dropout, 2, 1);
+  for (auto [rows, in, hidden, out] : {std::array<size_t, 4>{1, 3, 6, 3}, {150, 7, 14, 7},
+                                       {70, 8, 16, 8}, {100, 24, 48, 20}})
+    for (double rate : {0.0, 0.3}) {
+      SCOPED_TRACE(testing::Message() << rows << " rows, " << hidden << " hidden, rate " << rate);
+      expect_matches(
+          matrices(random_matrix(rows, in, 1), random_matrix(in, hidden, 2),
+                   random_matrix(1, hidden, 3), random_matrix(hidden, out, 4),
+                   random_matrix(1, out, 5)),
+          [&](Tape& tape, std::vector<Var>& v) {
+            return feed_forward(tape, v[0], {v[1], v[2], v[3], v[4]}, static_cast<float>(rate),
+                                random);
+          },
+          feed_forward_program(rows, in, hidden, out, rate, random), 2e-5, 60);
+    }
+}
+
+TEST(FeedForward, SameBytesForAnyThreadCount) {
+  expect_same_bytes_for_any_thread_count(
+      matrices(random_matrix(9000, 12, 1), random_matrix(12, 24, 2), random_matrix(1, 24, 3),
+               random_matrix(24, 12, 4), random_matrix(1, 12, 5)),
+      [](Tape& tape, std::vector<Var>& v) {
+        return feed_forward(tape, v[0], {v[1], v[2], v[3], v[4]}, 0.4F,
+                            Random(6, Purpose::dropout));
+      });
+}
+
+TEST(FeedForward, RejectsShapesThatDoNotMatch) {
+  Tape tape;
+  Var x = tape.variable(random_matrix(2, 3, 1)), w = tape.variable(random_matrix(3, 6, 2));
+  EXPECT_THROW(feed_forward(tape, x, {w, {}, w, {}}, 0.0F, Random(6, Purpose::dropout)), Error);
 }
 
 TEST(Linear, RejectsShapesThatDoNotMatch) {

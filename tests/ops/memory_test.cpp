@@ -32,15 +32,15 @@ size_t peak_of(bool recording, Layer&& layer) {
   return memory_use(MemoryTag::activations).peak - before;
 }
 
-TEST(ActivationMemory, LinearKeepsItsInputAndFusedReluNothingMore) {
+TEST(ActivationMemory, LinearKeepsItsInput) {
   auto layer = [](Tape& tape, const Var& x, const Var& w, const Var& b) {
-    return linear(tape, x, w, b, Activation::relu);
+    return linear(tape, x, w, b);
   };
   EXPECT_EQ(peak_of(true, layer), kLayers * kBytes);
   EXPECT_EQ(peak_of(false, layer), 2 * kBytes) << "a layer's input and output";
 }
 
-TEST(ActivationMemory, ASeparateReluFreesWhatItWasGiven) {
+TEST(ActivationMemory, AReluFreesWhatItWasGiven) {
   auto layer = [](Tape& tape, const Var& x, const Var& w, const Var& b) {
     return relu(tape, linear(tape, x, w, b));
   };
@@ -48,14 +48,14 @@ TEST(ActivationMemory, ASeparateReluFreesWhatItWasGiven) {
   EXPECT_EQ(peak_of(true, layer), (kLayers + 1) * kBytes);
 }
 
-TEST(ActivationMemory, DroppedReluKeepsItsResultAndResidualsKeepNothing) {
+TEST(ActivationMemory, FeedForwardKeepsItsInputAndResidualsKeepNothing) {
   auto layer = [](Tape& tape, const Var& x, const Var& w, const Var& b) {
     Random random(1, Purpose::dropout);
-    Var branch = linear_relu_dropped(tape, x, w, b, 0.3F, random);
-    return add_dropped(tape, x, branch, 0.2F, random);
+    return add_dropped(tape, x, feed_forward(tape, x, {w, b, w, b}, 0.3F, random), 0.2F, random);
   };
-  // Each layer leaves the result of linear_relu_dropped and its own, which the next linear keeps.
-  EXPECT_EQ(peak_of(true, layer), 2 * kLayers * kBytes);
+  // Each layer leaves its result, which the next one keeps; while the last runs, the branch lives
+  // as well. In between, both threads have a block of the hidden layer.
+  EXPECT_LE(peak_of(true, layer), (kLayers + 2) * kBytes);
 }
 
 TEST(ActivationMemory, NormsKeepTheirInput) {

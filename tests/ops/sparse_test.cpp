@@ -36,15 +36,15 @@ SparseMatrix random_sparse(size_t rows, size_t cols, double density) {
   return {rows, cols, shared(offsets), shared(columns), shared(values)};
 }
 
-DoubleProgram sparse_linear_program(const SparseMatrix& x, size_t out, bool activate) {
-  return [&x, out, activate](const Doubles& in) {
+DoubleProgram sparse_linear_program(const SparseMatrix& x, size_t out) {
+  return [&x, out](const Doubles& in) {
     std::vector<double> y(x.rows * out);
     for (size_t r = 0; r < x.rows; ++r)
       for (size_t o = 0; o < out; ++o) {
         double sum = in[1][o];
         for (size_t e = x.offsets[r]; e < x.offsets[r + 1]; ++e)
           sum += x.values[e] * in[0][x.columns[e] * out + o];
-        y[r * out + o] = activate ? std::max(sum, 0.0) : sum;
+        y[r * out + o] = sum;
       }
     return y;
   };
@@ -55,15 +55,12 @@ TEST(SparseLinear, MatchesDoublePrecisionForwardAndBackward) {
     for (size_t out : kWidths) {
       SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(out) + " outputs");
       SparseMatrix x = random_sparse(rows, 41, 0.1);
-      for (Activation activation : {Activation::none, Activation::relu})
-        on_every_isa([&] {
-          expect_matches(
-              matrices(random_matrix(41, out, 1), random_matrix(1, out, 2)),
-              [&](Tape& tape, std::vector<Var>& in) {
-                return linear(tape, x, in[0], in[1], activation);
-              },
-              sparse_linear_program(x, out, activation == Activation::relu));
-        });
+      on_every_isa([&] {
+        expect_matches(
+            matrices(random_matrix(41, out, 1), random_matrix(1, out, 2)),
+            [&](Tape& tape, std::vector<Var>& in) { return linear(tape, x, in[0], in[1]); },
+            sparse_linear_program(x, out));
+      });
     }
 }
 
@@ -71,9 +68,7 @@ TEST(SparseLinear, SameBytesForAnyThreadCount) {
   SparseMatrix x = random_sparse(5000, 300, 0.02);
   expect_same_bytes_for_any_thread_count(
       matrices(random_matrix(300, 20, 1), random_matrix(1, 20, 2)),
-      [&](Tape& tape, std::vector<Var>& in) {
-        return linear(tape, x, in[0], in[1], Activation::relu);
-      });
+      [&](Tape& tape, std::vector<Var>& in) { return linear(tape, x, in[0], in[1]); });
 }
 
 TEST(SparseLinear, WorksWithoutBiasAndRejectsAWeightOfAnotherHeight) {

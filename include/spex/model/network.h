@@ -113,8 +113,7 @@ class Network {
   Layer add_layer(const std::string& name);
   void initialise(uint64_t seed);
 
-  Var apply(Tape& tape, const Linear& linear, const Var& x,
-            Activation activation = Activation::none);
+  Var apply(Tape& tape, const Linear& linear, const Var& x);
   Var apply(Tape& tape, const NormParameters& norm, const Var& x, const Pass& pass);
   Var finish(Tape& tape, const Dense& dense, const Var& y, const Pass& pass);
   Var encode(Tape& tape, const NetworkInput& input);

@@ -1,4 +1,4 @@
-// y = x W + b, W: in x out. With relu: y = max(0, x W + b), in the same pass.
+// Linear maps, and two of them with a ReLU between.
 #pragma once
 
 #include <spex/core/random.h>
@@ -7,19 +7,20 @@
 
 namespace spex {
 
-enum class Activation { none, relu };
+// y = x W + b, W: in x out. `bias` is 1 x out, or an empty Var for none.
+Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias = {});
 
-// `bias` is 1 x out, or an empty Var for none.
-Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias = {},
-           Activation activation = Activation::none);
-
-// Dropout (elementwise.h) of max(0, x W + b), in the same pass. `rate` 0 drops nothing.
-Var linear_relu_dropped(Tape& tape, const Var& x, const Var& weight, const Var& bias, float rate,
-                        const Random& random);
-
-// As linear(), for sparse features, which are constants: W and b alone get gradients. x must outlive
+// The same for sparse features, which are constants: W and b alone get gradients. x must outlive
 // the tape.
-Var linear(Tape& tape, const SparseMatrix& x, const Var& weight, const Var& bias = {},
-           Activation activation = Activation::none);
+Var linear(Tape& tape, const SparseMatrix& x, const Var& weight, const Var& bias = {});
+
+struct FeedForward {
+  Var up, up_bias, down, down_bias;
+};
+
+// y = dropout(max(0, x U + u)) D + d (dropout: elementwise.h). The hidden layer is never whole in
+// memory: a block of its rows is made, used and forgotten, and made again in backward.
+Var feed_forward(Tape& tape, const Var& x, const FeedForward& weights, float rate,
+                 const Random& random);
 
 }  // namespace spex
