@@ -218,36 +218,47 @@ Var Network::run_layer(Tape& tape, size_t index, const Var& x, const AttentionPl
   return apply(tape, layer.norm2, out, pass);
 }
 
-// Keeps the layer's input only and runs it again when its gradients are wanted: the same numbers,
+// Keeps the part's input only and runs it again when its gradients are wanted: the same numbers,
 // since dropout is a function of the step.
-Var Network::run_layer_twice(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
-                             const Pass& pass) {
+Var Network::run_twice(Tape& tape, const Var& x, const Pass& pass, const Part& part) {
   Tape silent(false);
-  Var y = run_layer(silent, index, silent.constant(x.value()), plan, pass);
+  Var y = part(silent, silent.constant(x.value()), pass);
   Pass again = pass;
   again.repeated = true;
   again.inspect = {};
-  return tape.result_owning(
-      y.keep(), {x}, [this, index, kx = x.keep(), dx = x.gradient(), plan, again](Matrix dy) {
-        Tape inner;
-        Var out = run_layer(inner, index, Var(kx, dx), plan, again);
-        inner.backward(out, std::move(dy));
-      });
+  return tape.result_owning(y.keep(), {x},
+                            [part, kx = x.keep(), dx = x.gradient(), again](Matrix dy) {
+                              Tape inner;
+                              inner.backward(part(inner, Var(kx, dx), again), std::move(dy));
+                            });
 }
 
-Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan& plan,
-                     const Pass& pass) {
-  require(plan.types == options_.edge_types, "a network for {} edge types meets a graph with {}",
-          options_.edge_types, plan.types);
+Var Network::run_front(Tape& tape, const NetworkInput& input, const Pass& pass) {
   Var x = encode(tape, input);
   inspect(pass, "the node encoder", x);
   for (size_t i = 0; i < pre_.size(); ++i) {
     x = finish(tape, pre_[i], i == 0 ? x : apply(tape, pre_[i].linear, x), pass);
     inspect(pass, fmt::format("pre-layer {}", i + 1), x);
   }
+  return x;
+}
+
+Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan& plan,
+                     const Pass& pass) {
+  require(plan.types == options_.edge_types, "a network for {} edge types meets a graph with {}",
+          options_.edge_types, plan.types);
+  bool twice = options_.recompute && tape.recording();
+  auto run = [&](const Var& in, const Part& part) {
+    return twice ? run_twice(tape, in, pass, part) : part(tape, in, pass);
+  };
+  // The features are no Var; that the weights want gradients makes the front part of the tape.
+  Var x = run(tape.parameter(*encoder_.weight), [this, input](Tape& t, const Var&, const Pass& p) {
+    return run_front(t, input, p);
+  });
   for (size_t i = 0; i < layers_.size(); ++i) {
-    x = options_.recompute && tape.recording() ? run_layer_twice(tape, i, x, plan, pass)
-                                               : run_layer(tape, i, x, plan, pass);
+    x = run(x, [this, i, plan](Tape& t, const Var& in, const Pass& p) {
+      return run_layer(t, i, in, plan, p);
+    });
     inspect(pass, fmt::format("layer {}", i + 1), x);
   }
   x = first_rows(tape, x, x.rows() - plan.virtual_nodes);

@@ -178,23 +178,26 @@ struct Upstream {
   Matrix g, delta;
 };
 
-Upstream make_upstream(const Call& call, ConstMatrixView dout, ConstMatrixView out,
-                       const Matrix& inverse) {
-  size_t n = dout.rows;
-  Upstream up{Matrix::zeros(n, call.heads * call.padded, MemoryTag::gradients),
+// Where nothing is padded, g takes the place of do.
+Upstream make_upstream(const Call& call, Matrix dout, ConstMatrixView out, const Matrix& inverse) {
+  size_t n = dout.rows();
+  bool in_place = call.padded == call.width;
+  Upstream up{in_place ? Matrix() : Matrix::zeros(n, call.heads * call.padded, MemoryTag::gradients),
               Matrix(n, call.heads, MemoryTag::gradients)};
+  MatrixView g = in_place ? dout.view() : up.g.view();
   parallel_for(n, 1024, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r)
       for (size_t h = 0; h < call.heads; ++h) {
         float delta = 0.0F;
         for (size_t d = 0; d < call.width; ++d) {
-          float g = dout(r, h * call.width + d) * inverse(r, h);
-          up.g(r, h * call.padded + d) = g;
-          delta += g * out(r, h * call.width + d);
+          float value = dout(r, h * call.width + d) * inverse(r, h);
+          g(r, h * call.padded + d) = value;
+          delta += value * out(r, h * call.width + d);
         }
         up.delta(r, h) = delta;
       }
   });
+  if (in_place) up.g = std::move(dout);
   return up;
 }
 
@@ -329,12 +332,14 @@ Var attention(Tape& tape, const AttentionInputs& in, const Call& call,
   kept->out = value;
   kept->in = in;
   kept->inverse_sum = std::move(inverse);
-  return tape.result(
+  return tape.result_owning(
       std::move(value), {in.q, in.k, in.v, in.modulation, in.bias, in.log_score_weight},
-      [call, kept, transposed_view](ConstMatrixView dout) {
+      [call, kept, transposed_view](Matrix dout) {
         Coefficients c =
             make_coefficients(kept->in, call.rows.types, call.width, call.options, call.padded);
-        Upstream up = make_upstream(call, dout, kept->out->view(), kept->inverse_sum);
+        Upstream up =
+            make_upstream(call, std::move(dout), kept->out->view(), kept->inverse_sum);
+        kept->out.reset();
         Matrix dq = query_gradients(call, *kept, up, c);
         if (const auto& gradient = kept->in.q.gradient()) gradient->give(std::move(dq));
         key_gradients(call, transposed_view(), *kept, up, c);

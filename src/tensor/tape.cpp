@@ -76,9 +76,10 @@ void Tape::backward(const Var& loss) {
   backward(loss, std::move(one));
 }
 
-void Tape::backward(const Var& result, Matrix gradient) {
+void Tape::backward(Var result, Matrix gradient) {
   if (!result.gradient()) return;
   result.gradient()->give(std::move(gradient));
+  result = {};
   while (!records_.empty()) {
     Record record = std::move(records_.back());
     records_.pop_back();

@@ -43,7 +43,7 @@ struct NetworkOptions {
   bool type_bias = true;  // B
   Modulation modulation = Modulation::elementwise;
   bool log_scores = false;  // a learned weight on the estimator's log-scores
-  bool recompute = false;   // keep only the layers' inputs and run each layer again in backward
+  bool recompute = false;   // keep only the layers' inputs and run each part again in backward
   size_t edge_types = 3;
   size_t virtual_nodes = 0;  // learned inputs for the last so many nodes
 };
@@ -121,8 +121,9 @@ class Network {
              const Pass& pass);
   Var run_layer(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
                 const Pass& pass);
-  Var run_layer_twice(Tape& tape, size_t index, const Var& x, const AttentionPlan& plan,
-                      const Pass& pass);
+  Var run_front(Tape& tape, const NetworkInput& input, const Pass& pass);
+  using Part = std::function<Var(Tape&, const Var& x, const Pass&)>;
+  static Var run_twice(Tape& tape, const Var& x, const Pass& pass, const Part& part);
 
   NetworkOptions options_;
   Parameters parameters_;

@@ -109,8 +109,8 @@ class Tape {
 
   // Runs all records in reverse with d(loss) = 1. The loss must be 1 x 1.
   void backward(const Var& loss);
-  // The same from any result, whose gradient is given.
-  void backward(const Var& result, Matrix gradient);
+  // The same from any result, whose gradient is given and whose value is not needed any more.
+  void backward(Var result, Matrix gradient);
 
  private:
   struct Record {
