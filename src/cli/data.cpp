@@ -9,6 +9,7 @@
 #include <spex/data/reader.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -19,7 +20,7 @@ struct Input {
   std::string data;
   TableFiles tables;
   ReadOptions options;
-  bool directed = false, keep_duplicates = false, keep_self_loops = false;
+  bool directed = false, keep_duplicates = false, keep_self_loops = false, no_edges = false;
 };
 
 void add_input(CLI::App& app, Input& input) {
@@ -32,10 +33,17 @@ void add_input(CLI::App& app, Input& input) {
   app.add_flag("--directed", input.directed, "Keep edges as they are, add no reverse ones");
   app.add_flag("--keep-duplicates", input.keep_duplicates, "Keep parallel edges");
   app.add_flag("--keep-self-loops", input.keep_self_loops, "Keep edges from a node to itself");
+  app.add_flag("--no-edges", input.no_edges, "Leave all edges out: features and labels alone");
   app.add_flag("--species", input.options.species, "OGB proteins: add the species to the features");
 }
 
-Dataset read(Input& input) {
+CsrGraph without_edges(size_t nodes) {
+  Buffer<EdgeOffset> offsets(nodes + 1, MemoryTag::graph);
+  std::fill(offsets.begin(), offsets.end(), 0);
+  return {std::move(offsets), {}, true};
+}
+
+Dataset read_with_edges(Input& input) {
   input.options.undirected = !input.directed;
   input.options.drop_duplicates = !input.keep_duplicates;
   input.options.drop_self_loops = !input.keep_self_loops;
@@ -44,6 +52,12 @@ Dataset read(Input& input) {
   if (is_generator(input.data)) return generate(input.data);
   if (!input.data.empty()) return read_dataset(input.data, input.options);
   return read_tables(input.tables, input.options);
+}
+
+Dataset read(Input& input) {
+  Dataset data = read_with_edges(input);
+  if (input.no_edges) data.graph = without_edges(data.nodes());
+  return data;
 }
 
 void add_info(CLI::App& data) {

@@ -1,9 +1,9 @@
 // Floats per node, W being the width and s, q the nodes a layer reads and computes. A layer keeps
 //   x, k, v: 3 W s;  q, attention's output, the sum before each norm, norm1's output: 5 W q;
-//   the hidden layer: 2 W q;  the normalised values: W s;  one normaliser per head
-// or, folded (one head, sampled):  x: W s;  a q for each edge type: 3 W q, and the other 6 W q.
-// Backward frees the layers from the last to the first. While one is undone there are, besides,
-//   in its second half the gradients of its output, of the branch and of the hidden layer;
+//   the normalised values: W s;  one normaliser per head
+// or, folded (one head, sampled):  x: W s;  a q for each edge type: 3 W q, and the other 4 W q.
+// Backward frees the layers from the last to the first. While one is undone there is, besides,
+//   in its second half the gradient of its output;
 //   in attention, when the second half is gone, what undoing_attention counts.
 #include <spex/core/error.h>
 #include <spex/core/memory.h>
@@ -63,23 +63,23 @@ struct LayerShape {
 
   double kept(double sources, double queries) const {
     double per_source = folded ? w() : (normalized ? 4.0 : 3.0) * w();
-    double per_query = (folded ? 9.0 : 7.0) * w() + static_cast<double>(heads) +
+    double per_query = (folded ? 7.0 : 5.0) * w() + static_cast<double>(heads) +
                        (gathers && queries < sources ? w() : 0.0);
     return per_source * sources + per_query * queries;
   }
-  // The gradients of the output and the residual, g, delta, and those of q, k and v, beside the
-  // packed table and its rows; less what lay above: both sums, norm1's output, the hidden layer.
+  // The gradient of the residual, g, delta, and the gradients of q, k and v, beside the packed table
+  // and its rows; less what is gone: the output, both sums, norm1's output.
   double undoing_attention(double sources, double queries) const {
     bool packed = heads == 1 && width <= 8 && !folded;
     double table = packed ? 16.0 : padded() > w() ? 2.0 * padded() : 0.0;
     double copies = padded() > w() ? 3.0 * padded() : 0.0;
-    double per_query = 2.0 * w() + padded() + static_cast<double>(heads) +
-                       (folded ? 3.0 * padded() : w()) - 5.0 * w();
+    double per_query = w() + padded() + (padded() > w() ? w() : 0.0) +
+                       static_cast<double>(heads) + (folded ? 3.0 * padded() : w()) - 4.0 * w();
     double per_source = (folded ? 1.0 : 2.0) * padded() + table + copies;
     return per_query * queries + per_source * sources;
   }
   double undoing(double sources, double queries) const {
-    return std::max(3.0 * w() * queries, undoing_attention(sources, queries));
+    return std::max(w() * queries, undoing_attention(sources, queries));
   }
 };
 
@@ -141,8 +141,8 @@ struct Work {
 };
 
 double dense_nodes_floats(const FinalConfig& f, const std::vector<double>& nodes) {
-  return nodes.front() *
-             std::max(static_cast<double>(f.width), dense_floats(f.width, f.pre_layers)) +
+  double front = std::max(static_cast<double>(f.width), dense_floats(f.width, f.pre_layers));
+  return nodes.front() * (f.recompute ? 0.0 : front) +
          nodes.back() * dense_floats(f.width, f.post_layers);
 }
 

@@ -69,6 +69,16 @@ TEST_F(RunDirectory, ScoresOfEstimateServeATraining) {
   EXPECT_FALSE(fs::exists(folder_ / "other"));
 }
 
+TEST_F(RunDirectory, ADataSetWithoutEdgesIsTrainedOnItsFeatures) {
+  fs::path bare = folder_ / "bare.safetensors";
+  Outcome converted = spex({"data", "convert", data_, bare, "--no-edges"});
+  ASSERT_EQ(converted.code, 0) << converted.err;
+  EXPECT_NE(converted.out.find("900 nodes, 0 edges"), std::string::npos) << converted.out;
+  Outcome trained = spex(training(bare, folder_ / "run",
+                                  {"--set", "expander.degree=0", "--set", "final.sampling=uniform"}));
+  EXPECT_EQ(trained.code, 0) << trained.err;
+}
+
 TEST_F(RunDirectory, OfAnotherRunIsLeftAlone) {
   ASSERT_EQ(spex(train("run", {"--set", "seeds=1", "--set", "estimator.tries=1"})).code, 0);
   std::string before = read_text(folder_ / "run/model.safetensors");
