@@ -1,30 +1,42 @@
 #include "core/heap.h"
 
-#include <sanitizer/asan_interface.h>
 #include <spex/core/error.h>
 #include <sys/mman.h>
-#include <unistd.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <bit>
 #include <iterator>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(begin, bytes)
+#define ASAN_UNPOISON_MEMORY_REGION(begin, bytes)
+#endif
 
 namespace spex {
 namespace {
 
 constexpr size_t kLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
-// Addresses are taken in advance, memory only when it is written to: few regions, few gaps.
+// Addresses are taken in advance, memory only when it is written to: few regions, few gaps. The
+// sanitizer writes an eighth of it to keep its books.
+#ifdef __SANITIZE_ADDRESS__
+constexpr size_t kRegion = size_t{64} << 20;
+#else
 constexpr size_t kRegion = size_t{16} << 30;
+#endif
 
 constexpr size_t round_up(size_t bytes, size_t to) {
   return (bytes + to - 1) / to * to;
 }
 
-size_t physical_memory() {
-  static const size_t bytes =
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
+// What the machine has, swap included.
+size_t all_memory() {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0) return SIZE_MAX;
+  return (info.totalram + info.totalswap) * info.mem_unit;
 }
 
 void* reserve(size_t bytes) {
@@ -92,10 +104,10 @@ void Heap::remove(std::map<std::byte*, size_t>::iterator range) {
 }
 
 void Heap::grow(size_t bytes) {
-  size_t size = std::max(kRegion, round_up(bytes, kHugePage) + kHugePage);
-  void* region = bytes <= physical_memory() ? reserve(size) : nullptr;
-  if (!region && bytes <= physical_memory())
-    region = reserve(size = round_up(bytes, kHugePage) + kHugePage);
+  size_t least = round_up(bytes, kHugePage) + kHugePage, size = std::max(kRegion, least);
+  bool possible = bytes <= all_memory();
+  void* region = possible ? reserve(size) : nullptr;
+  if (!region && possible) region = reserve(size = least);
   if (!region) fail("the system has no {:.1f} GiB of memory to give", bytes / 1073741824.0);
   madvise(region, size, MADV_HUGEPAGE);
   ASAN_POISON_MEMORY_REGION(region, size);

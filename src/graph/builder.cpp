@@ -228,7 +228,7 @@ BuiltGraph build_csr(size_t nodes, std::span<const NodeId> sources, std::span<co
     segments[r] =
         finish(collect(list, ranges[r]), options.drop_duplicates, &offsets[ranges[r].begin] + 1);
   });
-  // Scratch this large will not be asked for again: back to the system, not to the pool.
+  // Scratch this large will not be asked for again: back to the system, not to the heap.
   trim_memory();
   offsets[0] = 0;
   std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());

@@ -1,3 +1,4 @@
+#include <spex/core/error.h>
 #include <spex/core/threads.h>
 #include <spex/graph/attention_graph.h>
 
@@ -16,7 +17,11 @@ ChosenRows choose_rows(const AttentionGraph& transposed, std::vector<NodeId> nod
   size_t rows = transposed.nodes();
   Buffer<NodeId> place(rows, MemoryTag::graph);
   std::fill(place.begin(), place.end(), kNone);
-  for (size_t i = 0; i < nodes.size(); ++i) place[nodes[i]] = static_cast<NodeId>(i);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    require(nodes[i] < rows && place[nodes[i]] == kNone,
+            "choose_rows: node {} of {} is not there or chosen twice", nodes[i], rows);
+    place[nodes[i]] = static_cast<NodeId>(i);
+  }
 
   // First how many each row keeps, then, from where each row begins, what it keeps.
   Buffer<EdgeOffset> offsets(rows + 1, MemoryTag::graph);

@@ -141,7 +141,9 @@ Var Network::apply(Tape& tape, const NormParameters& norm, const Var& x, const P
 }
 
 Var Network::finish(Tape& tape, const Dense& dense, const Var& y, const Pass& pass) {
-  return normalize_rows(tape, relu(tape, apply(tape, dense.norm, y, pass)));
+  Var x = apply(tape, dense.norm, y, pass);
+  x = relu(tape, x);  // frees the norm's result
+  return normalize_rows(tape, x);
 }
 
 // The node encoder and the linear map of the first pre-layer, between which nothing happens: their

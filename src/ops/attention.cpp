@@ -116,12 +116,12 @@ Call make_call(const AttentionInputs& in, const PatternView& rows, size_t source
   bool folded = !in.v && !in.joined;
   const Var& values = in.v ? in.v : in.k;
   size_t width = in.joined ? in.k.cols() / 2 : in.k.cols();
-  require(!in.joined || (!in.v && takes_joined(width, options.heads)),
-          "attention: keys and values of {} heads and a width of {} cannot be joined",
-          options.heads, width);
   require(options.heads > 0 && width % options.heads == 0 && (!folded || options.heads == 1),
           "attention: {} heads do not divide a width of {}{}", options.heads, width,
           folded ? ", or the keys are folded, which is for one head" : "");
+  require(!in.joined || (!in.v && takes_joined(width, options.heads)),
+          "attention: keys and values of {} heads and a width of {} cannot be joined",
+          options.heads, width);
   require(in.q.cols() == width * (folded ? rows.types : 1) && values.cols() == in.k.cols(),
           "attention: queries of width {}, keys of {}, values of {}", in.q.cols(), width,
           values.cols());

@@ -1,5 +1,6 @@
 // What the attention kernels are given. All pointers are to padded rows: H heads of D floats each,
-// D being 4 or a multiple of 8, zeros behind the real width.
+// D being 4 or a multiple of 8, zeros behind the real width. Rows follow each other at once, but for
+// those that have a stride.
 //
 // Letters: i query, j key, t edge type, h head; per head
 //   score_ij = (mod_t * q_i) . k_j + bias_t (+ weight * value_ij)     mod and bias hold 1/T and
@@ -28,7 +29,7 @@ inline constexpr float kSoftmaxEpsilon = 1e-6F;
 // (counts).
 struct PatternView {
   size_t rows = 0;
-  const NodeId* chosen = nullptr;  // row i is that of node chosen[i]; null: of node i
+  const NodeId* chosen = nullptr;  // with offsets: row i is that of node chosen[i]; null: of node i
   size_t nodes = 0;                // that offsets, ends and counts are for
   size_t types = 1;
   const NodeId* neighbours = nullptr;

@@ -97,9 +97,10 @@ double step_floats(const LayerShape& layer, const std::vector<double>& nodes, do
   return std::max(most + layer.w() * nodes.back(), kept + logits * nodes.back());
 }
 
-// A pre- or post-layer keeps the input of its norm and of its row normalisation.
+// A pre- or post-layer keeps the input of its norm and of its row normalisation and, but for the
+// first, whose linear map is joined with what stands before or whose input is kept anyway, its own.
 double dense_floats(size_t width, size_t layers) {
-  return 2.0 * static_cast<double>(width * layers);
+  return layers == 0 ? 0.0 : static_cast<double>(width) * (3.0 * static_cast<double>(layers) - 1.0);
 }
 
 // The same number of nodes for every layer of the whole graph; the last entry is what is computed.
@@ -146,6 +147,15 @@ double dense_nodes_floats(const FinalConfig& f, const std::vector<double>& nodes
          nodes.back() * dense_floats(f.width, f.post_layers);
 }
 
+// The layers, or the front when it is run again: what it keeps, its result and that one's gradient.
+double final_floats(const FinalConfig& f, const LayerShape& layer, const std::vector<double>& nodes,
+                    size_t outputs) {
+  double layers =
+      step_floats(layer, nodes, dense_nodes_floats(f, nodes), outputs, f.recompute);
+  double front = nodes.front() * (dense_floats(f.width, f.pre_layers) + 2.0 * layer.w());
+  return f.recompute ? std::max(layers, front) : layers;
+}
+
 // Recomputing adds a forward pass.
 double repeated(const FinalConfig& f) {
   return f.recompute ? 1.0 + kEvaluationShare : 1.0;
@@ -158,7 +168,7 @@ Work final_step(const PlanInput& in, const Config& config, size_t batch) {
   bool whole = batch == 0 || batch >= in.nodes;
   LayerShape layer{f.width, f.heads, false, f.heads == 1, whole};
   auto w = static_cast<double>(f.width);
-  double floats = step_floats(layer, nodes, dense_nodes_floats(f, nodes), in.outputs, f.recompute);
+  double floats = final_floats(f, layer, nodes, in.outputs);
   // A batch's features and patterns are there twice: the next batch is being prepared.
   double copies = whole ? 1.0 : 2.0;
   double bytes = whole ? 0.0 : 2.0 * nodes[0] * static_cast<double>(in.features) * kFloat;
@@ -180,11 +190,10 @@ Work exphormer_step(const PlanInput& in, const Config& config) {
   const FinalConfig& f = config.final;
   LayerShape layer{f.width, f.heads, false, false, true};
   std::vector<double> nodes = whole_nodes(in, f.degrees.size(), f.norm);
-  double before = dense_nodes_floats(f, nodes), touched = before;
+  double touched = dense_nodes_floats(f, nodes);
   for (size_t l = 0; l + 1 < nodes.size(); ++l) touched += layer.kept(nodes[l], nodes[l + 1]);
   double edges = attention_edges(in, config);
-  return {step_floats(layer, nodes, before, in.outputs, f.recompute) * kFloat +
-              chosen_bytes(nodes, edges),
+  return {final_floats(f, layer, nodes, in.outputs) * kFloat + chosen_bytes(nodes, edges),
           repeated(f) *
               (touched * kNodeFloatSeconds +
                visited_edges(nodes, edges) * static_cast<double>(f.width) * kWideEdgeSeconds)};
@@ -215,11 +224,13 @@ PhasePlan final_plan(const PlanInput& in, const Config& config, double base) {
   double steps =
       whole ? 1.0
             : std::ceil(static_cast<double>(in.train_nodes) / static_cast<double>(f.batch_size));
-  double logits = static_cast<double>(in.nodes * in.outputs) * kFloat;
+  // Evaluation computes all nodes; of the whole graph, with at most six vectors for each at once.
+  double evaluated = static_cast<double>(in.outputs + (whole ? 6 * f.width : 0)) *
+                     static_cast<double>(in.nodes) * kFloat;
   double builder = exphormer ? 0.0 : 8.0 * static_cast<double>(in.nodes);
   if (f.truncate > 0)  // a copy of the scores, cut
     builder += 2.0 * static_cast<double>(f.degrees.size()) * attention_edges(in, config);
-  return {"final", static_cast<size_t>(base + builder + std::max(step.bytes, logits)),
+  return {"final", static_cast<size_t>(base + builder + std::max(step.bytes, evaluated)),
           step.seconds * steps * (1.0 + kEvaluationShare) *
               static_cast<double>(f.optimiser.epochs * config.seeds)};
 }

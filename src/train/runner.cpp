@@ -77,6 +77,7 @@ class FullGraphRunner : public Runner {
                   const AttentionGraph& transposed)
       : c_(context),
         plan_(full_attention(graph, transposed)),
+        training_plan_(plan_),
         input_(whole_input(context.data.features)) {
     std::vector<NodeId> part = trained_part(c_);
     if (part.empty()) return;
@@ -88,7 +89,7 @@ class FullGraphRunner : public Runner {
     Tape tape;
     Pass pass = training_pass(c_, settings);
     bool part = !trained_.nodes.empty();
-    Var logits = c_.network.forward(tape, input_, part ? training_plan_ : plan_, pass);
+    Var logits = c_.network.forward(tape, input_, training_plan_, pass);
     Var loss = part ? c_.objective.batch_loss(tape, logits, trained_.nodes)
                     : c_.objective.loss(tape, logits, c_.split.train.span());
     logits = {};
@@ -106,15 +107,14 @@ class FullGraphRunner : public Runner {
   std::string find_not_finite(const EpochSettings& settings) override {
     return first_not_finite(training_pass(c_, settings), [&](const Pass& pass) {
       Tape tape(false);
-      c_.network.forward(tape, input_, plan_, pass);
+      c_.network.forward(tape, input_, training_plan_, pass);
     });
   }
 
  private:
   RunnerContext c_;
-  AttentionPlan plan_;
-  ChosenRows trained_;  // or empty: all
-  AttentionPlan training_plan_;
+  AttentionPlan plan_, training_plan_;
+  ChosenRows trained_;  // what training lets the last layer compute; empty: all
   NetworkInput input_;
 };
 
@@ -166,9 +166,16 @@ class BatchRunner : public Runner {
   bool evaluates_all() const override { return whole(); }
 
   std::string find_not_finite(const EpochSettings& settings) override {
+    if (whole()) {
+      sample_whole(settings);
+      NeighbourMatrix last = last_layer_trained();
+      return first_not_finite(training_pass(c_, settings), [&](const Pass& pass) {
+        Tape tape(false);
+        train_forward(tape, last, pass);
+      });
+    }
     std::string found;
-    std::vector<NodeId> nodes =
-        whole() ? all_nodes_ : std::vector<NodeId>(c_.split.train.begin(), c_.split.train.end());
+    std::vector<NodeId> nodes(c_.split.train.begin(), c_.split.train.end());
     for_batches(nodes, settings, [&](const Prepared& prepared) {
       if (!found.empty()) return;
       found = first_not_finite(training_pass(c_, settings), [&](const Pass& pass) {
@@ -200,19 +207,25 @@ class BatchRunner : public Runner {
     return watch.seconds();
   }
 
+  NeighbourMatrix last_layer_trained() const {
+    return trained_.empty() ? NeighbourMatrix{}
+                            : choose_rows(whole_batch_.layers.back(), trained_);
+  }
+
+  // `last` is last_layer_trained() and must outlive the tape.
+  Var train_forward(Tape& tape, const NeighbourMatrix& last, const Pass& pass) {
+    AttentionPlan plan = trained_.empty() ? sampled_attention(whole_batch_.layers)
+                                          : sampled_attention(whole_batch_.layers, last, trained_);
+    return c_.network.forward(tape, whole_input(c_.data.features), plan, pass);
+  }
+
   TrainedEpoch train_whole(const EpochSettings& settings) {
     double seconds = sample_whole(settings);
+    NeighbourMatrix last = last_layer_trained();
     Tape tape;
-    Pass pass = training_pass(c_, settings);
-    NetworkInput input = whole_input(c_.data.features);
-    bool part = !trained_.empty();
-    NeighbourMatrix last;
-    if (part) last = choose_rows(whole_batch_.layers.back(), trained_);
-    AttentionPlan plan = part ? sampled_attention(whole_batch_.layers, last, trained_)
-                              : sampled_attention(whole_batch_.layers);
-    Var logits = c_.network.forward(tape, input, plan, pass);
-    Var loss = part ? c_.objective.batch_loss(tape, logits, trained_)
-                    : c_.objective.loss(tape, logits, c_.split.train.span());
+    Var logits = train_forward(tape, last, training_pass(c_, settings));
+    Var loss = trained_.empty() ? c_.objective.loss(tape, logits, c_.split.train.span())
+                                : c_.objective.batch_loss(tape, logits, trained_);
     logits = {};
     return {step(c_, tape, loss, settings.learning_rate), seconds};
   }
@@ -285,8 +298,9 @@ class BatchRunner : public Runner {
 }  // namespace
 
 size_t nodes_computed_last(Norm norm, size_t train_nodes, size_t nodes) {
+  constexpr size_t kFewest = 256;
   // Choosing rows has a cost: gathering them, and a transpose of their own.
-  bool worthwhile = 4 * train_nodes < 3 * nodes;
+  bool worthwhile = train_nodes >= kFewest && 4 * train_nodes < 3 * nodes;
   return worthwhile && norm != Norm::graph ? train_nodes : nodes;
 }
 
