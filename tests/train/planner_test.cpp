@@ -42,10 +42,22 @@ Peaks measure(const Problem& problem, Config config) {
 }
 
 TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
-  for (auto [width, heads] : {std::pair<size_t, size_t>{32, 4}, {64, 2}, {64, 1}}) {
+  struct Case {
+    size_t width, heads, pre_layers, batch;
+    bool recompute;
+  };
+  for (const Case& c : {Case{32, 4, 1, 0, false}, {64, 2, 1, 0, false}, {64, 1, 1, 0, false},
+                        {64, 2, 1, 0, true}, {64, 1, 2, 0, true}, {64, 2, 2, 0, false},
+                        {64, 1, 1, 200, false}, {64, 1, 2, 200, true}, {64, 2, 1, 200, true}}) {
+    SCOPED_TRACE(testing::Message()
+                 << "width " << c.width << ", heads " << c.heads << ", pre-layers " << c.pre_layers
+                 << ", batch " << c.batch << ", recompute " << c.recompute);
     Config config;
-    config.final.width = width;
-    config.final.heads = heads;
+    config.final.width = c.width;
+    config.final.heads = c.heads;
+    config.final.pre_layers = c.pre_layers;
+    config.final.batch_size = c.batch;
+    config.final.recompute = c.recompute;
     config.final.degrees = {8, 5, 5};
     Dataset data = mines(80);
     Plan plan = make_plan(plan_input(data, config), config);
@@ -54,8 +66,7 @@ TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
     EXPECT_NEAR(static_cast<double>(plan.phases[0].bytes) / static_cast<double>(peaks.estimator),
                 1.0, 0.15);
     EXPECT_NEAR(static_cast<double>(plan.phases[1].bytes) / static_cast<double>(peaks.final), 1.0,
-                0.15)
-        << "width " << width << ", heads " << heads;
+                0.15);
   }
 }
 
