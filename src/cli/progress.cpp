@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <spex/core/signals.h>
+#include <spex/core/stopwatch.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,13 +31,6 @@ void wait_for_interrupts(sigset_t interrupts) {
   _exit(128 + signal);  // the first process of a container survives its signals
 }
 
-std::string duration(double seconds) {
-  auto total = static_cast<long>(std::lround(seconds));
-  if (total < 60) return fmt::format("{} s", total);
-  if (total < 3600) return fmt::format("{} min {:02} s", total / 60, total % 60);
-  return fmt::format("{} h {:02} min", total / 3600, total / 60 % 60);
-}
-
 double seconds_between(std::chrono::steady_clock::time_point a,
                        std::chrono::steady_clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
@@ -62,8 +56,9 @@ std::string Progress::describe(const EpochRecord& record, size_t epochs) const {
                                  record.epoch + 1, epochs, record.train_loss);
   if (!std::isnan(record.validation))
     text += fmt::format("  val {:.2f}% (best {:.2f}%)", 100 * record.validation, 100 * best_);
-  return text + fmt::format("  {} left",
-                            duration(per_epoch * static_cast<double>(epochs - record.epoch - 1)));
+  return text +
+         fmt::format("  {} left",
+                     format_duration(per_epoch * static_cast<double>(epochs - record.epoch - 1)));
 }
 
 void Progress::epoch(const EpochRecord& record, size_t epochs) {

@@ -7,6 +7,7 @@
 //   in attention, when the second half is gone, what undoing_attention counts.
 #include <spex/core/error.h>
 #include <spex/core/memory.h>
+#include <spex/core/stopwatch.h>
 #include <spex/train/objective.h>
 #include <spex/train/planner.h>
 #include <spex/train/problem.h>
@@ -23,10 +24,10 @@ namespace {
 constexpr double kFloat = sizeof(float);
 // Measured on two cores with AVX-512 (make bench): seconds per unit of work, scaled by the threads
 // in use.
-constexpr double kNarrowEdgeSeconds = 8e-9;  // an estimator's edge, forward and backward
+constexpr double kNarrowEdgeSeconds = 9e-9;  // an estimator's edge, forward and backward
 constexpr double kWideEdgeSeconds = 1.2e-9;  // per float of width of an edge, forward and backward
 constexpr double kFoldedEdgeSeconds = 0.8e-9;
-constexpr double kNodeFloatSeconds = 4e-9;  // per float that a node keeps, through all operations
+constexpr double kNodeFloatSeconds = 2.4e-9;  // per float that a node keeps, through all operations
 constexpr double kEvaluationShare = 1.0 / 3.0;  // a forward pass against forward and backward
 
 size_t padded_head(size_t width, size_t heads) {
@@ -67,14 +68,14 @@ struct LayerShape {
                        (gathers && queries < sources ? w() : 0.0);
     return per_source * sources + per_query * queries;
   }
-  // The gradient of the residual, g, delta, and the gradients of q, k and v, beside the packed table
-  // and its rows; less what is gone: the output, both sums, norm1's output.
+  // The gradient of the residual, g, delta, and the gradients of q, k and v, beside the packed
+  // table and its rows; less what is gone: the output, both sums, norm1's output.
   double undoing_attention(double sources, double queries) const {
     bool packed = heads == 1 && width <= 8 && !folded;
     double table = packed ? 16.0 : padded() > w() ? 2.0 * padded() : 0.0;
     double copies = padded() > w() ? 3.0 * padded() : 0.0;
-    double per_query = w() + padded() + (padded() > w() ? w() : 0.0) +
-                       static_cast<double>(heads) + (folded ? 3.0 * padded() : w()) - 4.0 * w();
+    double per_query = w() + padded() + (padded() > w() ? w() : 0.0) + static_cast<double>(heads) +
+                       (folded ? 3.0 * padded() : w()) - 4.0 * w();
     double per_source = (folded ? 1.0 : 2.0) * padded() + table + copies;
     return per_query * queries + per_source * sources;
   }
@@ -150,8 +151,7 @@ double dense_nodes_floats(const FinalConfig& f, const std::vector<double>& nodes
 // The layers, or the front when it is run again: what it keeps, its result and that one's gradient.
 double final_floats(const FinalConfig& f, const LayerShape& layer, const std::vector<double>& nodes,
                     size_t outputs) {
-  double layers =
-      step_floats(layer, nodes, dense_nodes_floats(f, nodes), outputs, f.recompute);
+  double layers = step_floats(layer, nodes, dense_nodes_floats(f, nodes), outputs, f.recompute);
   double front = nodes.front() * (dense_floats(f.width, f.pre_layers) + 2.0 * layer.w());
   return f.recompute ? std::max(layers, front) : layers;
 }
@@ -231,7 +231,7 @@ PhasePlan final_plan(const PlanInput& in, const Config& config, double base) {
   if (f.truncate > 0)  // a copy of the scores, cut
     builder += 2.0 * static_cast<double>(f.degrees.size()) * attention_edges(in, config);
   return {"final", static_cast<size_t>(base + builder + std::max(step.bytes, evaluated)),
-          step.seconds * steps * (1.0 + kEvaluationShare) *
+          step.seconds * steps * (1.0 + kEvaluationShare / static_cast<double>(f.evaluate_every)) *
               static_cast<double>(f.optimiser.epochs * config.seeds)};
 }
 
@@ -307,10 +307,10 @@ Plan fit_plan(const PlanInput& in, Config& config, size_t memory) {
 std::string describe(const Plan& plan) {
   std::string text;
   for (const PhasePlan& phase : plan.phases)
-    text += fmt::format("{:<10} {:>10}  about {:.1f} s\n", phase.name, format_size(phase.bytes),
-                        phase.seconds);
-  return text + fmt::format("{:<10} {:>10}  about {:.1f} s; {}{}\n", "in all",
-                            format_size(plan.peak_bytes()), plan.seconds(),
+    text += fmt::format("{:<10} {:>10}  about {}\n", phase.name, format_size(phase.bytes),
+                        format_duration(phase.seconds));
+  return text + fmt::format("{:<10} {:>10}  about {}; {}{}\n", "in all",
+                            format_size(plan.peak_bytes()), format_duration(plan.seconds()),
                             plan.batch_size ? fmt::format("batches of {}", plan.batch_size)
                                             : std::string("the whole graph at once"),
                             plan.recompute ? ", layers recomputed in backward" : "");

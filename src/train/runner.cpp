@@ -208,8 +208,7 @@ class BatchRunner : public Runner {
   }
 
   NeighbourMatrix last_layer_trained() const {
-    return trained_.empty() ? NeighbourMatrix{}
-                            : choose_rows(whole_batch_.layers.back(), trained_);
+    return trained_.empty() ? NeighbourMatrix{} : choose_rows(whole_batch_.layers.back(), trained_);
   }
 
   // `last` is last_layer_trained() and must outlive the tape.

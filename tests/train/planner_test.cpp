@@ -46,9 +46,15 @@ TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
     size_t width, heads, pre_layers, batch;
     bool recompute;
   };
-  for (const Case& c : {Case{32, 4, 1, 0, false}, {64, 2, 1, 0, false}, {64, 1, 1, 0, false},
-                        {64, 2, 1, 0, true}, {64, 1, 2, 0, true}, {64, 2, 2, 0, false},
-                        {64, 1, 1, 200, false}, {64, 1, 2, 200, true}, {64, 2, 1, 200, true}}) {
+  for (const Case& c : {Case{32, 4, 1, 0, false},
+                        {64, 2, 1, 0, false},
+                        {64, 1, 1, 0, false},
+                        {64, 2, 1, 0, true},
+                        {64, 1, 2, 0, true},
+                        {64, 2, 2, 0, false},
+                        {64, 1, 1, 200, false},
+                        {64, 1, 2, 200, true},
+                        {64, 2, 1, 200, true}}) {
     SCOPED_TRACE(testing::Message()
                  << "width " << c.width << ", heads " << c.heads << ", pre-layers " << c.pre_layers
                  << ", batch " << c.batch << ", recompute " << c.recompute);

@@ -1,10 +1,15 @@
-// Seconds since it was made.
+// Times, measured and written.
 #pragma once
 
 #include <chrono>
+#include <string>
 
 namespace spex {
 
+// "7 s", "3 min 05 s", "2 h 10 min".
+std::string format_duration(double seconds);
+
+// Seconds since it was made.
 class Stopwatch {
  public:
   double seconds() const {
