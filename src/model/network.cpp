@@ -193,8 +193,9 @@ Var Network::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
     in.q = apply(tape, layer.q, queries);
     in.joined = !layer.value_scale && takes_joined(options_.width, options_.heads);
     if (in.joined) {
-      in.k = linear(tape, x, concatenate(tape, tape.parameter(*layer.k.weight),
-                                         tape.parameter(*layer.v.weight)));
+      in.k = linear(
+          tape, x,
+          concatenate(tape, tape.parameter(*layer.k.weight), tape.parameter(*layer.v.weight)));
     } else {
       in.k = apply(tape, layer.k, x);
       in.v = apply(tape, layer.v, x);
@@ -254,9 +255,8 @@ Var Network::forward(Tape& tape, const NetworkInput& input, const AttentionPlan&
     return twice ? run_twice(tape, in, pass, part) : part(tape, in, pass);
   };
   // The features are no Var; that the weights want gradients makes the front part of the tape.
-  Var x = run(tape.parameter(*encoder_.weight), [this, input](Tape& t, const Var&, const Pass& p) {
-    return run_front(t, input, p);
-  });
+  Var x = run(tape.parameter(*encoder_.weight),
+              [this, input](Tape& t, const Var&, const Pass& p) { return run_front(t, input, p); });
   for (size_t i = 0; i < layers_.size(); ++i) {
     x = run(x, [this, i, plan](Tape& t, const Var& in, const Pass& p) {
       return run_layer(t, i, in, plan, p);

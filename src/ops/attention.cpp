@@ -55,9 +55,7 @@ struct Call {
   AttentionOptions options;
   bool packed() const { return eights && heads == 1; }
   size_t query_vectors() const { return folded ? rows.types : heads; }
-  ConstMatrixView keys(ConstMatrixView k) const {
-    return joined ? k.columns(0, heads * width) : k;
-  }
+  ConstMatrixView keys(ConstMatrixView k) const { return joined ? k.columns(0, heads * width) : k; }
   ConstMatrixView values(ConstMatrixView k, ConstMatrixView v) const {
     return joined ? k.columns(heads * width, heads * width) : folded ? k : v;
   }
@@ -182,8 +180,9 @@ struct Upstream {
 Upstream make_upstream(const Call& call, Matrix dout, ConstMatrixView out, const Matrix& inverse) {
   size_t n = dout.rows();
   bool in_place = call.padded == call.width;
-  Upstream up{in_place ? Matrix() : Matrix::zeros(n, call.heads * call.padded, MemoryTag::gradients),
-              Matrix(n, call.heads, MemoryTag::gradients)};
+  Upstream up{
+      in_place ? Matrix() : Matrix::zeros(n, call.heads * call.padded, MemoryTag::gradients),
+      Matrix(n, call.heads, MemoryTag::gradients)};
   MatrixView g = in_place ? dout.view() : up.g.view();
   parallel_for(n, 1024, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r)
@@ -337,8 +336,7 @@ Var attention(Tape& tape, const AttentionInputs& in, const Call& call,
       [call, kept, transposed_view](Matrix dout) {
         Coefficients c =
             make_coefficients(kept->in, call.rows.types, call.width, call.options, call.padded);
-        Upstream up =
-            make_upstream(call, std::move(dout), kept->out->view(), kept->inverse_sum);
+        Upstream up = make_upstream(call, std::move(dout), kept->out->view(), kept->inverse_sum);
         kept->out.reset();
         Matrix dq = query_gradients(call, *kept, up, c);
         if (const auto& gradient = kept->in.q.gradient()) gradient->give(std::move(dq));

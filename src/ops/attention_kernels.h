@@ -1,6 +1,6 @@
 // What the attention kernels are given. All pointers are to padded rows: H heads of D floats each,
-// D being 4 or a multiple of 8, zeros behind the real width. Rows follow each other at once, but for
-// those that have a stride.
+// D being 4 or a multiple of 8, zeros behind the real width. Rows follow each other at once, but
+// for those that have a stride.
 //
 // Letters: i query, j key, t edge type, h head; per head
 //   score_ij = (mod_t * q_i) . k_j + bias_t (+ weight * value_ij)     mod and bias hold 1/T and

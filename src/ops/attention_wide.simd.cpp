@@ -290,8 +290,7 @@ void backward_row(const AttentionBackward& c, size_t row) {
   for (size_t t = 0; t < types; ++t) {
     if (bounds[t] == bounds[t + 1]) continue;
     multiply_add<V>(dx, da + t * width, v.mod + t * width, width);
-    if (!c.key_side)
-      multiply_add<V>(c.dmod + t * width, da + t * width, row_x, width);
+    if (!c.key_side) multiply_add<V>(c.dmod + t * width, da + t * width, row_x, width);
   }
 }
 

@@ -49,12 +49,11 @@ Var linear(Tape& tape, const SparseMatrix& x, const Var& weight, const Var& bias
     SPEX_CALL(sparse_product, y.data(), rows_of(x), w.data, w.cols, begin, end, false);
     add_bias(y.view().block(begin, end - begin), data_of(bias));
   });
-  return tape.result(
-      std::move(y), {weight, bias},
-      [&x, dw = weight.gradient(), db = bias.gradient()](ConstMatrixView dy) {
-        if (db) add_row(db->accumulator(1, dy.cols), column_sums(dy));
-        if (dw) add_weight_gradient(dw->accumulator(x.cols, dy.cols), x, dy);
-      });
+  return tape.result(std::move(y), {weight, bias},
+                     [&x, dw = weight.gradient(), db = bias.gradient()](ConstMatrixView dy) {
+                       if (db) add_row(db->accumulator(1, dy.cols), column_sums(dy));
+                       if (dw) add_weight_gradient(dw->accumulator(x.cols, dy.cols), x, dy);
+                     });
 }
 
 }  // namespace spex

@@ -53,7 +53,8 @@ void expect_close(ConstMatrixView actual, const std::vector<double>& expected, c
 
 TEST_P(LinearShapes, MatchesDoublePrecisionForwardAndBackward) {
   auto [rows, in, out] = GetParam();
-  Matrix x = random_matrix(rows, in, 1), w = random_matrix(in, out, 2), b = random_matrix(1, out, 3);
+  Matrix x = random_matrix(rows, in, 1), w = random_matrix(in, out, 2),
+         b = random_matrix(1, out, 3);
   Tape tape;
   Var vx = tape.variable(clone(x)), vw = tape.variable(clone(w)), vb = tape.variable(clone(b));
   Var y = linear(tape, vx, vw, vb);
@@ -104,8 +105,8 @@ DoubleProgram feed_forward_program(size_t rows, size_t in, size_t hidden, size_t
 
 TEST(FeedForward, MatchesDoublePrecisionForwardAndBackward) {
   Random random(5, Purpose::dropout, 2, 1);
-  for (auto [rows, in, hidden, out] : {std::array<size_t, 4>{1, 3, 6, 3}, {150, 7, 14, 7},
-                                       {70, 8, 16, 8}, {100, 24, 48, 20}})
+  for (auto [rows, in, hidden, out] :
+       {std::array<size_t, 4>{1, 3, 6, 3}, {150, 7, 14, 7}, {70, 8, 16, 8}, {100, 24, 48, 20}})
     for (double rate : {0.0, 0.3}) {
       SCOPED_TRACE(testing::Message() << rows << " rows, " << hidden << " hidden, rate " << rate);
       expect_matches(
