@@ -297,9 +297,10 @@ class BatchRunner : public Runner {
 }  // namespace
 
 size_t nodes_computed_last(Norm norm, size_t train_nodes, size_t nodes) {
-  constexpr size_t kFewest = 256;
-  // Choosing rows has a cost: gathering them, and a transpose of their own.
-  bool worthwhile = train_nodes >= kFewest && 4 * train_nodes < 3 * nodes;
+  constexpr size_t kFewest = 256, kSmallGraph = 20'000;
+  // Choosing rows has a cost: gathering them, a transpose of their own, and statistics of fewer
+  // rows, for milliseconds on a small graph.
+  bool worthwhile = nodes >= kSmallGraph && train_nodes >= kFewest && 4 * train_nodes < 3 * nodes;
   return worthwhile && norm != Norm::graph ? train_nodes : nodes;
 }
 

@@ -45,6 +45,7 @@ TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
   struct Case {
     size_t width, heads, pre_layers, batch;
     bool recompute;
+    size_t side = 80;
   };
   for (const Case& c : {Case{32, 4, 1, 0, false},
                         {64, 2, 1, 0, false},
@@ -54,7 +55,10 @@ TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
                         {64, 2, 2, 0, false},
                         {64, 1, 1, 200, false},
                         {64, 1, 2, 200, true},
-                        {64, 2, 1, 200, true}}) {
+                        {64, 2, 1, 200, true},
+                        // large enough for a last layer of the training nodes only
+                        {32, 4, 1, 0, false, 145},
+                        {32, 1, 1, 0, true, 145}}) {
     SCOPED_TRACE(testing::Message()
                  << "width " << c.width << ", heads " << c.heads << ", pre-layers " << c.pre_layers
                  << ", batch " << c.batch << ", recompute " << c.recompute);
@@ -65,7 +69,7 @@ TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
     config.final.batch_size = c.batch;
     config.final.recompute = c.recompute;
     config.final.degrees = {8, 5, 5};
-    Dataset data = mines(80);
+    Dataset data = mines(c.side);
     Plan plan = make_plan(plan_input(data, config), config);
     Peaks peaks = measure(make_problem(std::move(data), config), config);
     ASSERT_EQ(plan.phases.size(), 2U);

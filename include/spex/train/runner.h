@@ -50,9 +50,9 @@ struct RunnerContext {
 };
 
 // How many nodes the last layer computes in training when the whole graph is trained at once: the
-// training nodes, unless those are nearly all. Nothing reads its other rows; batch norm's
-// statistics are of the rows that a layer computes, so there must be a few hundred. Graph norm
-// wants all.
+// training nodes, unless those are nearly all or the graph is small. Nothing reads its other rows;
+// batch norm's statistics are of the rows that a layer computes, so there must be a few hundred.
+// Graph norm wants all.
 size_t nodes_computed_last(Norm norm, size_t train_nodes, size_t nodes);
 
 std::unique_ptr<Runner> full_graph_runner(RunnerContext context, const AttentionGraph& graph,
