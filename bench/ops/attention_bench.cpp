@@ -174,10 +174,6 @@ void scaling() {
 
 int main(int argc, char**) {
   using namespace spex;  // NOLINT
-  if (argc > 2) {
-    for (int i = 0; i < 3; ++i) regular(170'000, 6, 2, 96);
-    return 0;
-  }
   sparse(10'000, 320, 8);
   sparse(10'000, 320, 4);
   sparse(10'000, 320, 64);

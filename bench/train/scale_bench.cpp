@@ -99,7 +99,7 @@ double exponent(const std::vector<Result>& results, double (*y)(const Result&)) 
 void growth(const std::string& twin, const std::filesystem::path& folder) {
   std::vector<Result> results;
   for (double scale : {1.0, 2.0, 4.0, 8.0}) {
-    results.push_back(measure(twin, folder, scale, true));  // or the largest would need 20 GB
+    results.push_back(measure(twin, folder, scale, true));  // or the largest would need 14 GB
     const Result& r = results.back();
     fmt::print(
         "{} x {}: {} attention edges; phase 1 {:.3f} s, {}; phase 2 {:.3f} s, {} (counted)\n", twin,

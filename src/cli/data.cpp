@@ -7,9 +7,9 @@
 #include <spex/data/info.h>
 #include <spex/data/native.h>
 #include <spex/data/reader.h>
+#include <spex/graph/builder.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -37,12 +37,6 @@ void add_input(CLI::App& app, Input& input) {
   app.add_flag("--species", input.options.species, "OGB proteins: add the species to the features");
 }
 
-CsrGraph without_edges(size_t nodes) {
-  Buffer<EdgeOffset> offsets(nodes + 1, MemoryTag::graph);
-  std::fill(offsets.begin(), offsets.end(), 0);
-  return {std::move(offsets), {}, true};
-}
-
 Dataset read_with_edges(Input& input) {
   input.options.undirected = !input.directed;
   input.options.drop_duplicates = !input.keep_duplicates;
@@ -56,7 +50,7 @@ Dataset read_with_edges(Input& input) {
 
 Dataset read(Input& input) {
   Dataset data = read_with_edges(input);
-  if (input.no_edges) data.graph = without_edges(data.nodes());
+  if (input.no_edges) data.graph = build_csr(data.nodes(), {}, {}, {.undirected = true}).graph;
   return data;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <iterator>
 
 #ifdef __SANITIZE_ADDRESS__

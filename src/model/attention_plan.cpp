@@ -2,6 +2,24 @@
 #include <spex/ops/rows.h>
 
 namespace spex {
+namespace {
+
+// The plan, but layer `last` computes `nodes` only, by `attend`.
+AttentionPlan with_last(AttentionPlan plan, size_t last, std::span<const NodeId> nodes,
+                        AttentionPlan::Attend attend) {
+  plan.queries = [last, nodes, all = plan.queries](Tape& tape, size_t layer, const Var& x) {
+    return layer == last ? gather_rows(tape, x, nodes) : all(tape, layer, x);
+  };
+  plan.attend = [last, some = std::move(attend), all = plan.attend](
+                    Tape& tape, size_t layer, const AttentionInputs& in,
+                    const AttentionOptions& options) {
+    return (layer == last ? some : all)(tape, layer, in, options);
+  };
+  plan.virtual_nodes = 0;
+  return plan;
+}
+
+}  // namespace
 
 AttentionPlan full_attention(const AttentionGraph& graph, const AttentionGraph& transposed) {
   AttentionPlan plan;
@@ -17,18 +35,11 @@ AttentionPlan full_attention(const AttentionGraph& graph, const AttentionGraph& 
 
 AttentionPlan full_attention(const AttentionGraph& graph, const AttentionGraph& transposed,
                              size_t last, const ChosenRows& chosen) {
-  AttentionPlan plan = full_attention(graph, transposed);
-  plan.queries = [last, &chosen](Tape& tape, size_t layer, const Var& x) {
-    return layer == last ? gather_rows(tape, x, chosen.nodes) : x;
-  };
-  plan.attend = [&graph, &chosen, last, all = plan.attend](Tape& tape, size_t layer,
-                                                           const AttentionInputs& in,
-                                                           const AttentionOptions& options) {
-    return layer == last ? sparse_attention(tape, in, graph, chosen, options)
-                         : all(tape, layer, in, options);
-  };
-  plan.virtual_nodes = 0;
-  return plan;
+  return with_last(
+      full_attention(graph, transposed), last, chosen.nodes,
+      [&](Tape& tape, size_t, const AttentionInputs& in, const AttentionOptions& options) {
+        return sparse_attention(tape, in, graph, chosen, options);
+      });
 }
 
 AttentionPlan scoring_attention(const AttentionGraph& graph, const AttentionGraph& transposed,
@@ -58,18 +69,11 @@ AttentionPlan sampled_attention(std::span<const NeighbourMatrix> layers) {
 
 AttentionPlan sampled_attention(std::span<const NeighbourMatrix> layers,
                                 const NeighbourMatrix& pattern, std::span<const NodeId> nodes) {
-  AttentionPlan plan = sampled_attention(layers);
-  size_t last = layers.size() - 1;
-  plan.queries = [last, nodes, all = plan.queries](Tape& tape, size_t layer, const Var& x) {
-    return layer == last ? gather_rows(tape, x, nodes) : all(tape, layer, x);
-  };
-  plan.attend = [last, &pattern, all = plan.attend](Tape& tape, size_t layer,
-                                                    const AttentionInputs& in,
-                                                    const AttentionOptions& options) {
-    return layer == last ? regular_attention(tape, in, pattern, options)
-                         : all(tape, layer, in, options);
-  };
-  return plan;
+  return with_last(
+      sampled_attention(layers), layers.size() - 1, nodes,
+      [&pattern](Tape& tape, size_t, const AttentionInputs& in, const AttentionOptions& options) {
+        return regular_attention(tape, in, pattern, options);
+      });
 }
 
 }  // namespace spex
