@@ -1,5 +1,7 @@
 # How a room, a program, the tests and the benchmarks become targets. All are found by folder.
 
+include(${CMAKE_CURRENT_LIST_DIR}/recipe.cmake)
+
 set(SPEX_ISAS plain avx2 avx512)
 set(SPEX_ISA_FLAGS_plain "")
 set(SPEX_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mprefer-vector-width=256)
@@ -97,6 +99,7 @@ function(spex_tests)
     endif()
   endforeach()
   spex_header_test()
+  spex_recipe_test()
   add_test(NAME Docs.EveryCommandRuns COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-docs
            $<TARGET_FILE:spex>)
   set_tests_properties(Docs.EveryCommandRuns PROPERTIES TIMEOUT 300)

@@ -1,6 +1,5 @@
 #include <spex/core/error.h>
 #include <spex/ops/elementwise.h>
-#include <spex/ops/linear.h>
 
 #include <cmath>
 
@@ -13,56 +12,132 @@ using namespace testing_support;  // NOLINT
 
 const Random kRandom(5, Purpose::dropout, 2, 1);
 
-TEST(Relu, MatchesDoublePrecisionForwardAndBackward) {
+using Function = double (*)(double);
+
+// Widths of every kind, an empty matrix and a single row, against y = f(x).
+void expect_function(Var (*operation)(Tape&, const Var&), Function f) {
+  auto run = [&](Tape& tape, std::vector<Var>& in) { return operation(tape, in[0]); };
+  auto program = [&](const Doubles& in) {
+    std::vector<double> y = in[0];
+    for (double& value : y) value = f(value);
+    return y;
+  };
+  on_every_isa([&] {
+    for (size_t cols : kWidths)
+      for (size_t rows : {0, 1, 23})
+        expect_matches(matrices(random_matrix(rows, cols, 1, 3.0)), run, program, 1e-6);
+  });
+  expect_same_bytes_for_any_thread_count(matrices(random_matrix(30000, 7, 1)), run);
+}
+
+TEST(Activations, MatchDoublePrecisionForwardAndBackward) {
+  expect_function(relu, [](double x) { return std::max(x, 0.0); });
+  expect_function(sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); });
+  expect_function(elu, [](double x) { return x > 0 ? x : std::expm1(x); });
+  expect_function(gelu, [](double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); });
+}
+
+TEST(Activations, StayFiniteForHugeNumbersAndPassNaNOn) {
+  for (auto operation : {sigmoid, elu, gelu}) {
+    Matrix x(1, 3, MemoryTag::other);
+    x(0, 0) = -1e30F;
+    x(0, 1) = 1e30F;
+    x(0, 2) = std::nanf("");
+    Tape tape;
+    Var in = tape.variable(std::move(x)), y = operation(tape, in);
+    EXPECT_LE(std::abs(y.value()(0, 0)), 1.0F);
+    EXPECT_TRUE(y.value()(0, 1) == 1.0F || y.value()(0, 1) == 1e30F);
+    EXPECT_TRUE(std::isnan(y.value()(0, 2)));
+    tape.backward(linear_form(tape, y));
+    EXPECT_NEAR(in.gradient()->view()(0, 0), 0.0F, 1e-30);
+  }
+}
+
+// Two matrices of one shape (or one matrix twice), against y = f(a, b).
+void expect_function_of_two(Var (*operation)(Tape&, const Var&, const Var&),
+                            double (*f)(double, double)) {
+  auto run = [&](Tape& tape, std::vector<Var>& in) { return operation(tape, in[0], in.back()); };
+  auto program = [&](const Doubles& in) {
+    std::vector<double> y = in[0];
+    for (size_t i = 0; i < y.size(); ++i) y[i] = f(in[0][i], in.back()[i]);
+    return y;
+  };
   for (size_t cols : kWidths)
-    expect_matches(
-        matrices(random_matrix(23, cols, 1)),
-        [](Tape& tape, std::vector<Var>& in) { return relu(tape, in[0]); },
-        [](const Doubles& in) {
-          std::vector<double> y = in[0];
-          for (double& value : y) value = std::max(value, 0.0);
-          return y;
-        });
+    for (size_t rows : {0, 1, 23}) {
+      expect_matches(matrices(random_matrix(rows, cols, 1), random_matrix(rows, cols, 2)), run,
+                     program, 1e-6);
+      expect_matches(matrices(random_matrix(rows, cols, 1)), run, program, 1e-6);
+    }
+  expect_same_bytes_for_any_thread_count(
+      matrices(random_matrix(30000, 7, 1), random_matrix(30000, 7, 2)), run);
+  Tape tape;  // one input alone wants a gradient
+  Matrix constant = random_matrix(3, 2, 1);
+  Var x = tape.variable(random_matrix(3, 2, 2));
+  tape.backward(linear_form(tape, operation(tape, tape.constant(constant.view()), x)));
+  EXPECT_TRUE(x.gradient()->filled());
+  tape.backward(linear_form(tape, operation(tape, x, tape.constant(constant.view()))));
 }
 
-TEST(Add, MatchesDoublePrecisionForwardAndBackward) {
-  for (size_t cols : kWidths)
-    expect_matches(
-        matrices(random_matrix(23, cols, 1), random_matrix(23, cols, 2)),
-        [](Tape& tape, std::vector<Var>& in) { return add(tape, in[0], in[1]); },
-        [](const Doubles& in) {
-          std::vector<double> y = in[0];
-          for (size_t i = 0; i < y.size(); ++i) y[i] += in[1][i];
-          return y;
-        });
+TEST(TwoMatrices, MatchDoublePrecisionForwardAndBackwardAlsoWhenTheyAreOne) {
+  expect_function_of_two(add, [](double a, double b) { return a + b; });
+  expect_function_of_two(multiply, [](double a, double b) { return a * b; });
+  expect_function_of_two(
+      [](Tape& tape, const Var& a, const Var& b) { return combine(tape, a, 0.25F, b, -3.0F); },
+      [](double a, double b) { return 0.25 * a - 3 * b; });
 }
 
-TEST(Add, OfAValueToItselfDoublesTheGradient) {
-  check_gradients(matrices(random_matrix(3, 4, 1)),
-                  [](Tape& tape, std::vector<Var>& in) { return add(tape, in[0], in[0]); });
+TEST(Scale, ByAConstantMatchesDoublePrecision) {
+  expect_function([](Tape& tape, const Var& x) { return scale(tape, x, -2.5F); },
+                  [](double x) { return -2.5 * x; });
 }
 
-TEST(Scale, MatchesDoublePrecisionForwardAndBackward) {
+TEST(Scale, ByLearnedFactorsOfGroupsOfColumnsMatchesDoublePrecision) {
   auto run = [](Tape& tape, std::vector<Var>& in) { return scale(tape, in[0], in[1]); };
   for (size_t cols : kWidths)
-    expect_matches(matrices(random_matrix(23, cols, 1), random_matrix(1, 1, 2)), run,
-                   [](const Doubles& in) {
-                     std::vector<double> y = in[0];
-                     for (double& value : y) value *= in[1][0];
-                     return y;
-                   });
+    for (size_t groups : {size_t{1}, cols % 2 == 0 ? cols / 2 : 1, cols})
+      for (size_t rows : {0, 1, 23})
+        expect_matches(matrices(random_matrix(rows, cols, 1), random_matrix(1, groups, 2)), run,
+                       [&](const Doubles& in) {
+                         std::vector<double> y = in[0];
+                         for (size_t i = 0; i < y.size(); ++i)
+                           y[i] *= in[1][i % cols / (cols / groups)];
+                         return y;
+                       });
   expect_same_bytes_for_any_thread_count(
-      matrices(random_matrix(30000, 7, 1), random_matrix(1, 1, 2)), run);
+      matrices(random_matrix(30000, 6, 1), random_matrix(1, 2, 2)), run);
 }
 
-// Between products with the identity, which change nothing.
-Var relu_dropped(Tape& tape, const Var& x, float rate) {
-  auto identity = [&] {
-    Matrix matrix = Matrix::zeros(x.cols(), x.cols(), MemoryTag::other);
-    for (size_t i = 0; i < x.cols(); ++i) matrix(i, i) = 1.0F;
-    return tape.constant(std::move(matrix));
+TEST(AddRow, MatchesDoublePrecisionForwardAndBackward) {
+  auto run = [](Tape& tape, std::vector<Var>& in) { return add_row(tape, in[0], in[1]); };
+  for (size_t cols : kWidths)
+    for (size_t rows : {0, 1, 23})
+      expect_matches(matrices(random_matrix(rows, cols, 1), random_matrix(1, cols, 2)), run,
+                     [&](const Doubles& in) {
+                       std::vector<double> y = in[0];
+                       for (size_t i = 0; i < y.size(); ++i) y[i] += in[1][i % cols];
+                       return y;
+                     });
+  expect_same_bytes_for_any_thread_count(
+      matrices(random_matrix(30000, 7, 1), random_matrix(1, 7, 2)), run);
+}
+
+TEST(Interpolate, MatchesDoublePrecisionForwardAndBackward) {
+  auto run = [](Tape& tape, std::vector<Var>& in) {
+    return interpolate(tape, in[0], in[1], in.back());
   };
-  return feed_forward(tape, x, {identity(), {}, identity(), {}}, rate, kRandom);
+  for (size_t cols : kWidths)
+    for (size_t rows : {0, 1, 23})
+      expect_matches(matrices(random_matrix(rows, cols, 1), random_matrix(rows, cols, 2),
+                              random_matrix(1, cols, 3)),
+                     run, [&](const Doubles& in) {
+                       std::vector<double> y = in[0];
+                       for (size_t i = 0; i < y.size(); ++i)
+                         y[i] += in[2][i % cols] * (in[1][i] - in[0][i]);
+                       return y;
+                     });
+  expect_same_bytes_for_any_thread_count(
+      matrices(random_matrix(30000, 7, 1), random_matrix(30000, 7, 2), random_matrix(1, 7, 3)),
+      run);
 }
 
 // The definition: 16 random bits per number decide, read in the order of memory.
@@ -87,13 +162,17 @@ TEST(Dropout, MatchesItsDefinitionForwardAndBackwardOnEveryInstructionSet) {
     for (size_t cols : kWidths)
       for (double rate : {0.1, 0.5, 0.9}) {
         auto drop = [&](Tape& tape, std::vector<Var>& in) {
-          return relu_dropped(tape, in[0], static_cast<float>(rate));
+          return relu_dropped(tape, in[0], static_cast<float>(rate), kRandom);
         };
         expect_matches(matrices(random_matrix(137, cols, 1)), drop, [&](const Doubles& in) {
           Doubles positive = in;
           for (double& value : positive[0]) value = std::max(value, 0.0);
           return add_dropped_program(rate)(positive);
         });
+        auto only_drop = [&](Tape& tape, std::vector<Var>& in) {
+          return dropout(tape, in[0], static_cast<float>(rate), kRandom);
+        };
+        expect_matches(matrices(random_matrix(37, cols, 1)), only_drop, add_dropped_program(rate));
         auto add_drop = [&](Tape& tape, std::vector<Var>& in) {
           return add_dropped(tape, in[0], in[1], static_cast<float>(rate), kRandom);
         };
@@ -108,7 +187,7 @@ TEST(Dropout, DropsTheGivenShareAndPreservesTheMean) {
   fill(ones, 1.0F);
   for (float rate : {0.1F, 0.5F, 0.8F}) {
     Tape tape;
-    Var y = relu_dropped(tape, tape.variable(clone(ones)), rate);
+    Var y = relu_dropped(tape, tape.variable(clone(ones)), rate, kRandom);
     double sum = 0, zeros = 0;
     for (size_t i = 0; i < ones.size(); ++i) {
       sum += y.value().data[i];
@@ -125,7 +204,8 @@ TEST(Dropout, SameBytesForAnyThreadCount) {
   expect_same_bytes_for_any_thread_count(
       matrices(random_matrix(50000, 5, 1), random_matrix(50000, 5, 2)),
       [](Tape& tape, std::vector<Var>& in) {
-        Var x = relu_dropped(tape, in[0], 0.3F);
+        Var x = relu_dropped(tape, dropout(tape, in[0], 0.2F, Random(7, Purpose::dropout)), 0.3F,
+                             kRandom);
         return add_dropped(tape, x, in[1], 0.4F, Random(6, Purpose::dropout));
       });
 }
@@ -133,21 +213,16 @@ TEST(Dropout, SameBytesForAnyThreadCount) {
 TEST(Dropout, WithRateZeroDropsNothing) {
   Tape tape;
   Var x = tape.variable(random_matrix(3, 4, 1));
+  EXPECT_EQ(dropout(tape, x, 0.0F, kRandom).value().data, x.value().data);
   EXPECT_EQ(add_dropped(tape, x, x, 0.0F, kRandom).value()(1, 2), 2 * x.value()(1, 2));
-  EXPECT_EQ(relu_dropped(tape, x, 0.0F).value()(1, 2), std::max(0.0F, x.value()(1, 2)));
+  EXPECT_EQ(relu_dropped(tape, x, 0.0F, kRandom).value()(1, 2), std::max(0.0F, x.value()(1, 2)));
 }
 
 TEST(Dropout, RejectsRatesOutsideZeroToOne) {
   Tape tape;
   Var x = tape.variable(random_matrix(3, 4, 1));
-  EXPECT_THROW(relu_dropped(tape, x, 1.0F), Error);
+  EXPECT_THROW(relu_dropped(tape, x, 1.0F, kRandom), Error);
   EXPECT_THROW(add_dropped(tape, x, x, -0.1F, kRandom), Error);
-}
-
-TEST(Elementwise, GradientsMatchFiniteDifferences) {
-  check_gradients(
-      matrices(random_matrix(5, 3, 1), random_matrix(5, 3, 2), random_matrix(1, 1, 3)),
-      [](Tape& tape, std::vector<Var>& in) { return scale(tape, add(tape, in[0], in[1]), in[2]); });
 }
 
 TEST(Elementwise, RejectsShapesThatDoNotMatchAndRowsWithGaps) {
@@ -155,7 +230,12 @@ TEST(Elementwise, RejectsShapesThatDoNotMatchAndRowsWithGaps) {
   Matrix wide = random_matrix(4, 6, 1);
   Var x = tape.variable(random_matrix(4, 3, 1)), gaps = tape.constant(wide.view().columns(0, 3));
   EXPECT_THROW(add(tape, x, tape.variable(random_matrix(3, 4, 1))), Error);
+  EXPECT_THROW(multiply(tape, x, gaps), Error);
   EXPECT_THROW(scale(tape, x, x), Error);
+  EXPECT_THROW(scale(tape, x, tape.variable(random_matrix(1, 2, 1))), Error);
+  EXPECT_THROW(add_row(tape, x, x), Error);
+  EXPECT_THROW(interpolate(tape, x, x, x), Error);
+  EXPECT_THROW(dropout(tape, gaps, 0.5F, kRandom), Error);
   EXPECT_THROW(relu(tape, gaps), Error);
 }
 

@@ -1,0 +1,35 @@
+# CONTRIBUTING.md prints a whole operation. spex_recipe_test() carries the recipe out in the build
+# folder, as printed, and makes the program test_recipe of it: what stands under "// include/FILE"
+# goes to the end of a copy of that header, what stands under "// src/FILE" and "// tests/FILE" are
+# files of their own.
+function(spex_recipe_test)
+  set(page ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md)
+  file(READ ${page} text)
+  string(FIND "${text}" "```cpp\n// include/" begin)
+  if(begin EQUAL -1)
+    message(FATAL_ERROR "CONTRIBUTING.md: no block of C++ begins with // include/")
+  endif()
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "\n```\n" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  if(NOT text MATCHES "// (include/[^\n]+)\n(.*)\n// (src/[^\n]+)\n(.*)\n// (tests/[^\n]+)\n(.*)")
+    message(FATAL_ERROR "CONTRIBUTING.md: the recipe needs // include/, // src/ and // tests/ parts")
+  endif()
+  set(header ${CMAKE_MATCH_1})
+  set(declaration "${CMAKE_MATCH_2}")
+  set(folder ${PROJECT_BINARY_DIR}/recipe)
+  set(sources ${folder}/${CMAKE_MATCH_3} ${folder}/${CMAKE_MATCH_5})
+  file(GENERATE OUTPUT ${folder}/${CMAKE_MATCH_3} CONTENT "${CMAKE_MATCH_4}\n")
+  file(GENERATE OUTPUT ${folder}/${CMAKE_MATCH_5} CONTENT "${CMAKE_MATCH_6}\n")
+  file(READ ${PROJECT_SOURCE_DIR}/${header} text)
+  string(REPLACE "\n}  // namespace" "\n${declaration}\n}  // namespace" text "${text}")
+  file(GENERATE OUTPUT ${folder}/${header} CONTENT "${text}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page}
+               ${PROJECT_SOURCE_DIR}/${header})
+
+  add_executable(test_recipe ${sources})
+  target_include_directories(test_recipe BEFORE PRIVATE ${folder}/include tests)
+  target_link_libraries(test_recipe PRIVATE spex_ops GTest::gtest_main)
+  gtest_discover_tests(test_recipe DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  add_dependencies(unit_tests test_recipe)
+endfunction()

@@ -1,0 +1,74 @@
+#include "ops/activation_kernels.h"
+
+#include "ops/vectors.h"
+
+namespace spex::SPEX_ISA {
+namespace {
+
+constexpr size_t kLanes = lanes<F8>;
+
+// y[i] = map(y[i], x[i]), a vector at a time; the last numbers stand in one filled up with zeros.
+template <class Map>
+inline void map_numbers(float* y, const float* x, size_t count, Map map) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(y + i, map(load<F8>(y + i), load<F8>(x + i)));
+  F8 old{}, rest{};
+  for (size_t l = 0; i + l < count; ++l) {
+    old[l] = y[i + l];
+    rest[l] = x[i + l];
+  }
+  old = map(old, rest);
+  for (size_t l = 0; i + l < count; ++l) y[i + l] = old[l];
+}
+
+inline F8 absolute(F8 x) {
+  return x > 0.0F ? x : -x;
+}
+
+struct Normal {
+  F8 below;    // the probability of a value below x
+  F8 density;  // at x
+};
+
+// erfc(z) = (a1 t + .. + a5 t^5) exp(-z^2), t = 1 / (1 + p z), for z >= 0: Abramowitz and Stegun,
+// 7.1.26, off by at most 1.5e-7. Here z = |x| / sqrt(2).
+inline Normal normal_at(F8 x) {
+  F8 z = absolute(x) * 0.70710678F;
+  F8 e = z < 8.9F ? exponential(clamp(-z * z, 80.0F)) : F8{};  // zero even times a huge x
+  F8 t = 1.0F / (z * 0.3275911F + 1.0F);
+  F8 p = t * 1.061405429F - 1.453152027F;
+  p = p * t + 1.421413741F;
+  p = p * t - 0.284496736F;
+  p = p * t + 0.254829592F;
+  F8 tail = 0.5F * p * t * e;
+  return {x > 0.0F ? 1.0F - tail : tail, e * 0.39894228F};
+}
+
+}  // namespace
+
+void sigmoid_numbers(float* y, const float* x, size_t count) {
+  map_numbers(y, x, count, [](F8, F8 v) {
+    F8 e = exponential(clamp(-absolute(v), 80.0F));
+    return (v > 0.0F ? F8{} + 1.0F : e) / (e + 1.0F);
+  });
+}
+
+void elu_numbers(float* y, const float* x, size_t count) {
+  map_numbers(y, x, count, [](F8, F8 v) {
+    F8 e = exponential(clamp(v > 0.0F ? F8{} : v, 80.0F));
+    return v > 0.0F ? v : e - 1.0F;
+  });
+}
+
+void gelu_numbers(float* y, const float* x, size_t count) {
+  map_numbers(y, x, count, [](F8, F8 v) { return v * normal_at(v).below; });
+}
+
+void gelu_backward(float* dy, const float* x, size_t count) {
+  map_numbers(dy, x, count, [](F8 d, F8 v) {
+    Normal normal = normal_at(v);
+    return d * (normal.below + v * normal.density);
+  });
+}
+
+}  // namespace spex::SPEX_ISA
