@@ -39,15 +39,30 @@ Matrix some_targets(size_t cols, bool binary) {
   return targets;
 }
 
-// The mean of term(logit, target) over the targets of `rows` that are present.
+// One per node, or none.
+std::vector<float> some_weights(bool weighted) {
+  std::vector<float> weights;
+  for (size_t i = 0; weighted && i < kNodes; ++i)
+    weights.push_back(static_cast<float>(i % 4) * 0.7F);
+  return weights;
+}
+
+double weight_of(const std::vector<float>& weights, NodeId row) {
+  return weights.empty() ? 1.0 : weights[row];
+}
+
+// The sum of weight * term(logit, target) over the targets of every third row that are present,
+// over their number.
 template <class Term>
-DoubleProgram mean_program(const Matrix& targets, std::vector<NodeId> rows, Term term) {
-  return [&targets, rows, term](const Doubles& in) {
+DoubleProgram mean_program(const Matrix& targets, const std::vector<float>& weights, Term term) {
+  return [&targets, &weights, term](const Doubles& in) {
     double sum = 0, count = 0;
-    for (NodeId row : rows)
+    std::vector<NodeId> rows = every_third();
+    for (size_t i = 0; i < rows.size(); ++i)
       for (size_t c = 0; c < targets.cols(); ++c) {
-        if (std::isnan(targets(row, c))) continue;
-        sum += term(in[0][row * targets.cols() + c], targets(row, c));
+        float target = targets(rows[i], c);
+        if (std::isnan(target)) continue;
+        sum += weight_of(weights, rows[i]) * term(in[0][rows[i] * targets.cols() + c], target);
         ++count;
       }
     return std::vector<double>{sum / count};
@@ -59,24 +74,22 @@ double logistic(double z, double t) {
   return -t * std::log(p) - (1 - t) * std::log(1 - p);
 }
 
-TEST(SoftmaxCrossEntropy, MatchesDoublePrecisionWithAndWithoutClassWeights) {
+TEST(SoftmaxCrossEntropy, MatchesDoublePrecisionWithAndWithoutRowWeights) {
   std::vector<NodeId> rows = every_third();
   for (size_t count : kWidths) {
     std::vector<int32_t> classes = some_classes(count);
     for (bool weighted : {false, true}) {
-      std::vector<float> weights;
-      for (size_t c = 0; weighted && c < count; ++c)
-        weights.push_back(0.5F + static_cast<float>(c % 4));
+      std::vector<float> weights = some_weights(weighted);
       auto program = [&](const Doubles& in) {
-        double sum = 0, total = 0;
-        for (NodeId row : rows) {
-          double denominator = 0, weight = weighted ? weights[size_t(classes[row])] : 1.0;
-          for (size_t c = 0; c < count; ++c) denominator += std::exp(in[0][row * count + c]);
-          double p = std::exp(in[0][row * count + size_t(classes[row])]) / denominator;
-          sum -= weight * std::log(p);
-          total += weight;
+        double sum = 0;
+        for (size_t i = 0; i < rows.size(); ++i) {
+          const double* z = &in[0][rows[i] * count];
+          double denominator = 0;
+          for (size_t c = 0; c < count; ++c) denominator += std::exp(z[c]);
+          sum -=
+              weight_of(weights, rows[i]) * std::log(std::exp(z[classes[rows[i]]]) / denominator);
         }
-        return std::vector<double>{sum / total};
+        return std::vector<double>{sum / static_cast<double>(rows.size())};
       };
       expect_matches(
           matrices(random_matrix(kNodes, count, 1)),
@@ -88,17 +101,19 @@ TEST(SoftmaxCrossEntropy, MatchesDoublePrecisionWithAndWithoutClassWeights) {
   }
 }
 
-TEST(BinaryCrossEntropy, MatchesDoublePrecisionWithMissingLabels) {
+TEST(BinaryCrossEntropy, MatchesDoublePrecisionWithMissingLabelsAndRowWeights) {
   std::vector<NodeId> rows = every_third();
-  for (size_t cols : kWidths) {
-    Matrix targets = some_targets(cols, true);
-    expect_matches(
-        matrices(random_matrix(kNodes, cols, 1)),
-        [&](Tape& tape, std::vector<Var>& in) {
-          return binary_cross_entropy(tape, in[0], targets.view(), rows);
-        },
-        mean_program(targets, rows, logistic), 1e-5, 200);
-  }
+  for (size_t cols : kWidths)
+    for (bool weighted : {false, true}) {
+      Matrix targets = some_targets(cols, true);
+      std::vector<float> weights = some_weights(weighted);
+      expect_matches(
+          matrices(random_matrix(kNodes, cols, 1)),
+          [&](Tape& tape, std::vector<Var>& in) {
+            return binary_cross_entropy(tape, in[0], targets.view(), rows, weights);
+          },
+          mean_program(targets, weights, logistic), 1e-5, 200);
+    }
 }
 
 TEST(BinaryCrossEntropy, OfClassesEqualsThatOfTargets) {
@@ -106,26 +121,31 @@ TEST(BinaryCrossEntropy, OfClassesEqualsThatOfTargets) {
   std::vector<int32_t> classes = some_classes(2);
   Matrix targets(kNodes, 1, MemoryTag::other);
   for (size_t r = 0; r < kNodes; ++r) targets(r, 0) = static_cast<float>(classes[r]);
-  expect_matches(
-      matrices(random_matrix(kNodes, 1, 1)),
-      [&](Tape& tape, std::vector<Var>& in) {
-        return binary_cross_entropy(tape, in[0], classes, rows);
-      },
-      mean_program(targets, rows, logistic), 1e-5, 200);
+  for (bool weighted : {false, true}) {
+    std::vector<float> weights = some_weights(weighted);
+    expect_matches(
+        matrices(random_matrix(kNodes, 1, 1)),
+        [&](Tape& tape, std::vector<Var>& in) {
+          return binary_cross_entropy(tape, in[0], classes, rows, weights);
+        },
+        mean_program(targets, weights, logistic), 1e-5, 200);
+  }
 }
 
-TEST(MeanSquaredError, MatchesDoublePrecisionWithMissingTargets) {
+TEST(MeanSquaredError, MatchesDoublePrecisionWithMissingTargetsAndRowWeights) {
   std::vector<NodeId> rows = every_third();
-  for (size_t cols : kWidths) {
-    Matrix targets = some_targets(cols, false);
-    expect_matches(
-        matrices(random_matrix(kNodes, cols, 1)),
-        [&](Tape& tape, std::vector<Var>& in) {
-          return mean_squared_error(tape, in[0], targets.view(), rows);
-        },
-        mean_program(targets, rows, [](double z, double t) { return (z - t) * (z - t); }), 1e-5,
-        200);
-  }
+  for (size_t cols : kWidths)
+    for (bool weighted : {false, true}) {
+      Matrix targets = some_targets(cols, false);
+      std::vector<float> weights = some_weights(weighted);
+      expect_matches(
+          matrices(random_matrix(kNodes, cols, 1)),
+          [&](Tape& tape, std::vector<Var>& in) {
+            return mean_squared_error(tape, in[0], targets.view(), rows, weights);
+          },
+          mean_program(targets, weights, [](double z, double t) { return (z - t) * (z - t); }),
+          1e-5, 200);
+    }
 }
 
 TEST(Losses, GradientsMatchFiniteDifferences) {
@@ -170,6 +190,9 @@ TEST(Losses, RejectUnknownClassesEmptySubsetsAndRowsThatAreNotThere) {
   EXPECT_THROW(softmax_cross_entropy(tape, z, classes, std::vector<NodeId>{0, 1}), Error);
   EXPECT_THROW(softmax_cross_entropy(tape, z, classes, std::vector<NodeId>{}), Error);
   EXPECT_THROW(softmax_cross_entropy(tape, z, classes, std::vector<NodeId>{3}), Error);
+  EXPECT_THROW(
+      softmax_cross_entropy(tape, z, classes, std::vector<NodeId>{0, 2}, std::vector<float>{1.0F}),
+      Error);
   EXPECT_THROW(binary_cross_entropy(tape, z, classes, std::vector<NodeId>{0}), Error);
 }
 
