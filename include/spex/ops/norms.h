@@ -32,4 +32,7 @@ Var graph_norm(Tape& tape, const Var& x, const Var& gain, const Var& bias, const
 // Per row: y = s x / max(|x|, 1e-12). `s` is a learned scale, 1 x 1, or an empty Var for 1.
 Var normalize_rows(Tape& tape, const Var& x, const Var& s = {});
 
+// All numbers together: y = x / max(|x|, 1e-12), with |x| the root of the sum of all squares.
+Var normalize_matrix(Tape& tape, const Var& x);
+
 }  // namespace spex
