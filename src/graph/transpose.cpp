@@ -2,6 +2,7 @@
 // atomics, nothing edge-sized besides the result, and sources that ascend because they were read
 // so.
 
+#include <spex/core/error.h>
 #include <spex/core/threads.h>
 #include <spex/graph/attention_graph.h>
 
@@ -11,7 +12,7 @@
 namespace spex {
 namespace {
 
-// Calls take(type, target, source) for each edge whose target lies in [begin, end).
+// Calls take(type, target, source, entry) for each edge whose target lies in [begin, end).
 template <class Take>
 void for_edges_to(const AttentionGraph& graph, NodeId begin, NodeId end, Take take) {
   NodeId width = end - begin;
@@ -20,7 +21,7 @@ void for_edges_to(const AttentionGraph& graph, NodeId begin, NodeId end, Take ta
     for (size_t type = 0; type < graph.types; ++type)
       for (EdgeOffset stop = graph.segment_end(type, i); e < stop; ++e) {
         NodeId target = graph.neighbours[e];
-        if (target - begin < width) take(type, target, static_cast<NodeId>(i));
+        if (target - begin < width) take(type, target, static_cast<NodeId>(i), e);
       }
   }
 }
@@ -56,7 +57,8 @@ void count_edges(const AttentionGraph& graph, Cursors& cursors) {
   for_ranges(graph.nodes(), [&](NodeId begin, NodeId end) {
     for (size_t type = 0; type < graph.types; ++type)
       for (NodeId j = begin; j < end; ++j) cursors.at(type, j) = 0;
-    for_edges_to(graph, begin, end, [&](size_t type, NodeId j, NodeId) { ++cursors.at(type, j); });
+    for_edges_to(graph, begin, end,
+                 [&](size_t type, NodeId j, NodeId, EdgeOffset) { ++cursors.at(type, j); });
   });
 }
 
@@ -85,12 +87,29 @@ AttentionGraph transpose(const AttentionGraph& graph) {
   Buffer<NodeId> neighbours(graph.edges(), MemoryTag::graph);
   // Filling moves each cursor from the begin of its segment to the end.
   for_ranges(graph.nodes(), [&](NodeId begin, NodeId end) {
-    for_edges_to(graph, begin, end, [&](size_t type, NodeId j, NodeId source) {
+    for_edges_to(graph, begin, end, [&](size_t type, NodeId j, NodeId source, EdgeOffset) {
       neighbours[cursors.at(type, j)++] = source;
     });
   });
   return {std::move(offsets), std::move(neighbours), cursors.take_ends(),
           graph.types,        graph.symmetric,       graph.virtual_nodes};
+}
+
+Buffer<float> transpose_values(const AttentionGraph& graph, const AttentionGraph& transposed,
+                               std::span<const float> values) {
+  require(values.size() == graph.edges() && transposed.edges() == graph.edges(),
+          "{} values for a graph of {} edges and a transpose of {}", values.size(), graph.edges(),
+          transposed.edges());
+  Cursors cursors(graph.types, graph.nodes());
+  Buffer<float> result(values.size(), MemoryTag::graph);
+  for_ranges(graph.nodes(), [&](NodeId begin, NodeId end) {
+    for (size_t type = 0; type < graph.types; ++type)
+      for (NodeId j = begin; j < end; ++j) cursors.at(type, j) = transposed.segment_begin(type, j);
+    for_edges_to(graph, begin, end, [&](size_t type, NodeId j, NodeId, EdgeOffset e) {
+      result[cursors.at(type, j)++] = values[e];
+    });
+  });
+  return result;
 }
 
 }  // namespace spex

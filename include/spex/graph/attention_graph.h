@@ -51,6 +51,10 @@ AttentionGraph augment(const CsrGraph& graph, const CsrGraph& expander,
 // Within a type the nodes ascend.
 AttentionGraph transpose(const AttentionGraph& graph);
 
+// A value per edge, in the order of the transposed graph's entries.
+Buffer<float> transpose_values(const AttentionGraph& graph, const AttentionGraph& transposed,
+                               std::span<const float> values);
+
 // Some rows of a graph, for a layer that computes those nodes only.
 struct ChosenRows {
   std::vector<NodeId> nodes;
