@@ -22,12 +22,12 @@ if(SPEX_FUZZERS)
   target_compile_options(spex_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# spex_room(NAME ROOMS ... LIBRARIES ...): src/NAME/*.cpp as the library spex_NAME. A file called
+# spex_room(NAME ROOMS ... LIBRARIES ...): src/NAME/**/*.cpp as the library spex_NAME. A file called
 # *.simd.cpp is compiled once per instruction set, with SPEX_ISA naming the namespace it fills; one
 # called *.exact.simd.cpp gives the same bits on all of them, so nothing is fused in it.
 function(spex_room name)
   cmake_parse_arguments(ARG "" "" "ROOMS;LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/${name}/*.cpp)
   set(simd_sources ${sources})
   list(FILTER simd_sources INCLUDE REGEX "\\.simd\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "\\.simd\\.cpp$")

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "data/tables.h"
+#include "data/formats/tables.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <spex/data/reader.h>
 #include <spex/data/validate.h>
 
-#include "data/formats.h"
-#include "data/npz_datasets.h"
+#include "data/formats/formats.h"
+#include "data/formats/npz_datasets.h"
 
 namespace spex {
 namespace {

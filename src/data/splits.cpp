@@ -8,8 +8,8 @@
 #include <limits>
 #include <span>
 
-#include "data/csv.h"
 #include "data/draft.h"
+#include "data/formats/csv.h"
 
 namespace spex {
 namespace {

@@ -1,6 +1,6 @@
 #include <matio.h>
 
-#include "data/mat_check.h"
+#include "data/formats/mat_check.h"
 #include "support.h"
 
 namespace spex {

@@ -1,6 +1,6 @@
 #include <spex/core/memory.h>
 
-#include "data/npz_datasets.h"
+#include "data/formats/npz_datasets.h"
 #include "support.h"
 
 namespace spex {

@@ -1,4 +1,4 @@
-#include "data/csv.h"
+#include "data/formats/csv.h"
 #include "support.h"
 
 namespace spex {

@@ -13,10 +13,10 @@
 #include <string>
 
 #include "data/draft.h"
-#include "data/formats.h"
-#include "data/native.h"
-#include "data/npz_datasets.h"
-#include "data/tables.h"
+#include "data/formats/formats.h"
+#include "data/formats/native.h"
+#include "data/formats/npz_datasets.h"
+#include "data/formats/tables.h"
 
 namespace spex::fuzz {
 
