@@ -1,24 +1,18 @@
 #include "ops/activation_kernels.h"
 
-#include "ops/vectors.h"
+#include "ops/vector_rows.h"
 
 namespace spex::SPEX_ISA {
 namespace {
 
-constexpr size_t kLanes = lanes<F8>;
-
-// y[i] = map(y[i], x[i]), a vector at a time; the last numbers stand in one filled up with zeros.
+// y[i] = map(y[i], x[i]), a vector at a time.
 template <class Map>
 inline void map_numbers(float* y, const float* x, size_t count, Map map) {
-  size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(y + i, map(load<F8>(y + i), load<F8>(x + i)));
-  F8 old{}, rest{};
-  for (size_t l = 0; i + l < count; ++l) {
-    old[l] = y[i + l];
-    rest[l] = x[i + l];
+  for (size_t i = 0; i < count; i += kLanes) {
+    size_t numbers = numbers_from(i, count);
+    store_part(y + i, map(load_part(y + i, numbers, 0.0F), load_part(x + i, numbers, 0.0F)),
+               numbers);
   }
-  old = map(old, rest);
-  for (size_t l = 0; i + l < count; ++l) y[i + l] = old[l];
 }
 
 inline F8 absolute(F8 x) {

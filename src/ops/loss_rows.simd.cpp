@@ -1,29 +1,9 @@
 #include "ops/loss_rows.h"
 
-#include "ops/vectors.h"
+#include "ops/vector_rows.h"
 
 namespace spex::SPEX_ISA {
 namespace {
-
-constexpr float kInfinity = __builtin_inff();
-constexpr size_t kLanes = lanes<F8>;
-
-inline size_t numbers_from(size_t first, size_t count) {
-  return count - first < kLanes ? count - first : kLanes;
-}
-
-// The next numbers of a row, `filler` behind its end.
-inline F8 load_part(const float* from, size_t numbers, float filler) {
-  if (numbers == kLanes) return load<F8>(from);
-  F8 v = F8{} + filler;
-  for (size_t l = 0; l < numbers; ++l) v[l] = from[l];
-  return v;
-}
-
-inline void add_part(float* to, F8 v, size_t numbers) {
-  if (numbers == kLanes) return store(to, load<F8>(to) + v);
-  for (size_t l = 0; l < numbers; ++l) to[l] += v[l];
-}
 
 inline float largest_of(const float* z, size_t count) {
   F8 most = F8{} - kInfinity;
@@ -31,15 +11,7 @@ inline float largest_of(const float* z, size_t count) {
     F8 v = load_part(z + i, numbers_from(i, count), -kInfinity);
     most = v > most ? v : most;
   }
-  float largest = most[0];
-  for (size_t l = 1; l < kLanes; ++l) largest = most[l] > largest ? most[l] : largest;
-  return largest;
-}
-
-inline float sum_of(F8 v) {
-  float sum = 0.0F;
-  for (size_t l = 0; l < kLanes; ++l) sum += v[l];
-  return sum;
+  return largest_lane(most);
 }
 
 // log(1 + e) for 0 <= e <= 1: twice the inverse hyperbolic tangent of s = e / (2 + e) <= 1/3, whose
