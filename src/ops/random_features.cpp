@@ -1,13 +1,14 @@
-#include <spex/core/threads.h>
 #include <spex/ops/random_features.h>
 #include <spex/tensor/gemm.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "ops/checks.h"
 #include "ops/dense_attention_kernels.h"
+#include "ops/numbers.h"
 
 namespace spex {
 namespace {
@@ -122,6 +123,20 @@ Matrix orthogonal_projection(size_t features, size_t width, const Random& random
     Row length = normal_row(width, random, (2 * f + 1) * width);
     scale_to(row, std::sqrt(dot(length, length)));
     for (size_t d = 0; d < width; ++d) result(f, d) = static_cast<float>(row[d]);
+  }
+  return result;
+}
+
+Matrix gumbel_weights(size_t keys, size_t heads, float temperature, const Random& random) {
+  require(temperature > 0, "gumbel_weights: a temperature of {}", temperature);
+  Matrix result(keys, heads, MemoryTag::activations);
+  for_numbers(result.data(), result.size(), [&](size_t i) {
+    return static_cast<float>(-std::log(-std::log(random.uniform(i))) / temperature);
+  });
+  for (size_t h = 0; h < heads; ++h) {
+    float largest = std::numeric_limits<float>::lowest();
+    for (size_t j = 0; j < keys; ++j) largest = std::max(largest, result(j, h));
+    for (size_t j = 0; j < keys; ++j) result(j, h) = std::exp(result(j, h) - largest);
   }
   return result;
 }

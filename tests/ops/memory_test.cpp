@@ -48,6 +48,18 @@ TEST(ActivationMemory, AReluFreesWhatItWasGiven) {
   EXPECT_EQ(peak_of(true, layer), (kLayers + 1) * kBytes);
 }
 
+TEST(ActivationMemory, ADroppedReluKeepsNoMoreThanARelu) {
+  Random random(1, Purpose::dropout);
+  auto fused = [&](Tape& tape, const Var& x, const Var& w, const Var& b) {
+    return relu_dropped(tape, linear(tape, x, w, b), 0.3F, random);
+  };
+  auto apart = [&](Tape& tape, const Var& x, const Var& w, const Var& b) {
+    return dropout(tape, relu(tape, linear(tape, x, w, b)), 0.3F, random);
+  };
+  EXPECT_EQ(peak_of(true, fused), (kLayers + 1) * kBytes);
+  EXPECT_EQ(peak_of(true, apart), 2 * kLayers * kBytes);
+}
+
 TEST(ActivationMemory, FeedForwardKeepsItsInputAndResidualsKeepNothing) {
   auto layer = [](Tape& tape, const Var& x, const Var& w, const Var& b) {
     Random random(1, Purpose::dropout);

@@ -39,6 +39,25 @@ TEST(OrthogonalProjection, IsAFunctionOfItsRandomNumbers) {
   EXPECT_NE(a(0, 0), other(0, 0));
 }
 
+// Gumbel's law has a variance of pi^2 / 6; what the weights were lowered by cancels in it.
+TEST(GumbelWeights, FollowTheirLawAndEndAtOne) {
+  size_t keys = 20000;
+  Matrix w = gumbel_weights(keys, 2, 0.5F, kRandom);
+  for (size_t h = 0; h < 2; ++h) {
+    double sum = 0, squares = 0, largest = 0;
+    for (size_t j = 0; j < keys; ++j) {
+      double g = 0.5 * std::log(double{w(j, h)});
+      sum += g;
+      squares += g * g;
+      largest = std::max(largest, double{w(j, h)});
+    }
+    double mean = sum / 20000, variance = squares / 20000 - mean * mean;
+    EXPECT_NEAR(variance, M_PI * M_PI / 6, 0.1);
+    EXPECT_EQ(largest, 1.0);
+  }
+  EXPECT_NE(w(0, 0), w(0, 1));
+}
+
 struct Shape {
   size_t nodes, heads, width, features;
 };

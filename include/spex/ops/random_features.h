@@ -12,6 +12,10 @@ namespace spex {
 // block, with lengths as those of independent Gaussian rows.
 Matrix orthogonal_projection(size_t features, size_t width, const Random& random);
 
+// exp(g / temperature) with g Gumbel's, per key and head, lowered by a head's largest so that none
+// overflows: the weights of linear_attention's keys that make it a sample of a softmax.
+Matrix gumbel_weights(size_t keys, size_t heads, float temperature, const Random& random);
+
 struct RandomFeatureOptions {
   float temperature = 1.0F;
   // The exponents are lowered by their maximum, which is a constant in backward: that of a query's
