@@ -4,6 +4,7 @@
 #include <spex/ops/random_features.h>
 
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "ops/checks.h"
@@ -17,12 +18,15 @@ namespace {
 constexpr size_t kBlockRows = 128;
 
 struct Call {
-  const CsrGraph& graph;
-  const CsrGraph& transposed;
+  Pattern pattern;
   size_t heads, width;  // features of one head
 
-  double terms() const { return static_cast<double>(graph.edges() * heads); }
+  double terms() const { return static_cast<double>(pattern.graph->edges() * heads); }
 };
+
+std::span<const NodeId> row_of(const AttentionGraph& graph, size_t i) {
+  return {graph.neighbours.data() + graph.offsets[i], graph.offsets[i + 1] - graph.offsets[i]};
+}
 
 float dot(const float* a, const float* b, size_t count) {
   float sum = 0.0F;
@@ -38,7 +42,7 @@ std::vector<float> sum_of_rows(ConstMatrixView k) {
 // What node i adds, before the division by the number of edges and heads.
 double row_value(const Call& c, ConstMatrixView q, ConstMatrixView k, const std::vector<float>& z,
                  size_t i, std::vector<float>& products) {
-  std::span<const NodeId> row = c.graph.row(i);
+  std::span<const NodeId> row = row_of(*c.pattern.graph, i);
   if (row.empty()) return 0.0;
   double value = 0;
   products.resize(row.size());
@@ -63,7 +67,7 @@ struct Backward {
 
   // Adds to dq_i (may be null) and to dz.
   void query(float* dq, float* dz, size_t i, std::vector<float>& weights) const {
-    std::span<const NodeId> row = c.graph.row(i);
+    std::span<const NodeId> row = row_of(*c.pattern.graph, i);
     if (row.empty()) return;
     float share = w / static_cast<float>(row.size());
     weights.resize(row.size());
@@ -83,14 +87,14 @@ struct Backward {
 
   // Adds to dk_j.
   void key(float* dk, const float* dz, size_t j, std::vector<float>& weights) const {
-    std::span<const NodeId> row = c.transposed.row(j);
+    std::span<const NodeId> row = row_of(*c.pattern.transposed, j);
     weights.resize(row.size());
     for (size_t first = 0; first < c.heads * c.width; first += c.width) {
       for (size_t f = first; f < first + c.width; ++f) dk[f] += dz[f];
       SPEX_CALL(gather_products, weights.data(), k.row(j) + first, q.data + first, q.stride,
                 row.data(), row.size(), c.width);
       for (size_t n = 0; n < row.size(); ++n)
-        weights[n] = w / (static_cast<float>(c.graph.degree(row[n])) * weights[n]);
+        weights[n] = w / (static_cast<float>(row_of(*c.pattern.graph, row[n]).size()) * weights[n]);
       SPEX_CALL(gather_sum, dk + first, weights.data(), q.data + first, q.stride, row.data(),
                 row.size(), c.width);
     }
@@ -121,18 +125,18 @@ void backward(const Backward& b, const std::shared_ptr<Gradient>& gq,
 }  // namespace
 
 // Kept for backward: q and k.
-Var edge_log_attention(Tape& tape, const Var& q, const Var& k, const CsrGraph& graph, size_t heads,
-                       const CsrGraph* transposed) {
+Var edge_log_attention(Tape& tape, const Var& q, const Var& k, const Pattern& pattern,
+                       size_t heads) {
   require_same_shape(q, k, "edge_log_attention");
   require_packed(k.value(), "edge_log_attention");
-  require(q.rows() == graph.nodes() && graph.edges() > 0,
+  require(pattern.graph && pattern.transposed,
+          "edge_log_attention: a pattern of all rows is needed");
+  require(q.rows() == pattern.sources() && pattern.graph->edges() > 0,
           "edge_log_attention: {} rows for a graph of {} nodes and {} edges", q.rows(),
-          graph.nodes(), graph.edges());
+          pattern.sources(), pattern.graph->edges());
   require(heads > 0 && q.cols() > 0 && q.cols() % heads == 0,
           "edge_log_attention: {} heads do not divide {} columns", heads, q.cols());
-  require(transposed || graph.symmetric,
-          "edge_log_attention: the graph is not symmetric; pass its transpose");
-  Call c{graph, transposed ? *transposed : graph, heads, q.cols() / heads};
+  Call c{pattern, heads, q.cols() / heads};
   std::vector<float> z = sum_of_rows(k.value());
   double sum = parallel_sum(q.rows(), kBlockRows, 0.0, [&](size_t begin, size_t end) {
     std::vector<float> products;

@@ -158,7 +158,8 @@ TEST(RandomFeatures, SameBytesForAnyThreadCountAlsoThroughAttention) {
 
 // Node i has i % 4 neighbours; node 0 and its like none.
 struct Graphs {
-  CsrGraph graph, transposed;
+  AttentionGraph graph, transposed;
+  Pattern pattern() const { return Pattern::all_rows(graph, transposed); }
 };
 
 Graphs some_graph(size_t nodes) {
@@ -168,8 +169,10 @@ Graphs some_graph(size_t nodes) {
       from.push_back(static_cast<NodeId>(i));
       to.push_back(static_cast<NodeId>((7 * i + 5 * n + 1) % nodes));
     }
-  BuildOptions directed{.undirected = false, .drop_self_loops = false};
-  return {build_csr(nodes, from, to, directed).graph, build_csr(nodes, to, from, directed).graph};
+  CsrGraph graph = build_csr(nodes, from, to, {.undirected = false}).graph;
+  Graphs graphs{augment(graph, build_csr(nodes, {}, {}).graph, {.self_loops = false}), {}};
+  graphs.transposed = transpose(graphs.graph);
+  return graphs;
 }
 
 Matrix positive(size_t rows, size_t cols, uint64_t seed) {
@@ -178,7 +181,7 @@ Matrix positive(size_t rows, size_t cols, uint64_t seed) {
   return matrix;
 }
 
-double plain_edge_log(const Doubles& in, const CsrGraph& graph, size_t heads, size_t width) {
+double plain_edge_log(const Doubles& in, const AttentionGraph& graph, size_t heads, size_t width) {
   const std::vector<double>&q = in[0], &k = in.back();
   double sum = 0;
   auto product = [&](size_t i, size_t j, size_t h) {
@@ -188,11 +191,12 @@ double plain_edge_log(const Doubles& in, const CsrGraph& graph, size_t heads, si
     return dot;
   };
   for (size_t i = 0; i < graph.nodes(); ++i)
-    for (NodeId j : graph.row(i))
+    for (EdgeOffset e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
       for (size_t h = 0; h < heads; ++h) {
         double all = 0;
         for (size_t l = 0; l < graph.nodes(); ++l) all += product(i, l, h);
-        sum += std::log(product(i, j, h) / all) / static_cast<double>(graph.degree(i));
+        sum += std::log(product(i, graph.neighbours[e], h) / all) /
+               static_cast<double>(graph.offsets[i + 1] - graph.offsets[i]);
       }
   return sum / static_cast<double>(graph.edges() * heads);
 }
@@ -201,7 +205,7 @@ TEST(EdgeLogAttention, MatchesDoublePrecisionAlsoWhenQueriesAreKeys) {
   for (auto [nodes, heads, width] : {std::array<size_t, 3>{2, 1, 1}, {20, 2, 5}, {33, 3, 17}}) {
     Graphs graphs = some_graph(nodes);
     auto run = [&](Tape& tape, std::vector<Var>& in) {
-      return edge_log_attention(tape, in[0], in.back(), graphs.graph, heads, &graphs.transposed);
+      return edge_log_attention(tape, in[0], in.back(), graphs.pattern(), heads);
     };
     auto program = [&](const Doubles& in) {
       return std::vector<double>{plain_edge_log(in, graphs.graph, heads, width)};
@@ -214,11 +218,11 @@ TEST(EdgeLogAttention, MatchesDoublePrecisionAlsoWhenQueriesAreKeys) {
 
 TEST(EdgeLogAttention, SameBytesForAnyThreadCount) {
   Graphs graphs = some_graph(3000);
-  expect_same_bytes_for_any_thread_count(
-      matrices(positive(3000, 12, 1), positive(3000, 12, 2)),
-      [&](Tape& tape, std::vector<Var>& in) {
-        return edge_log_attention(tape, in[0], in[1], graphs.graph, 2, &graphs.transposed);
-      });
+  expect_same_bytes_for_any_thread_count(matrices(positive(3000, 12, 1), positive(3000, 12, 2)),
+                                         [&](Tape& tape, std::vector<Var>& in) {
+                                           return edge_log_attention(tape, in[0], in[1],
+                                                                     graphs.pattern(), 2);
+                                         });
 }
 
 TEST(RandomFeatures, RejectShapesThatDoNotMatch) {
@@ -229,9 +233,12 @@ TEST(RandomFeatures, RejectShapesThatDoNotMatch) {
   EXPECT_THROW(random_features(tape, var(4, 6), var(5, 3), 2, {}), Error);
   EXPECT_THROW(random_features(tape, var(4, 6), tape.constant(p.view()), 2, {0.0F, false}), Error);
   Graphs graphs = some_graph(6);
-  EXPECT_THROW(edge_log_attention(tape, var(6, 4), var(6, 4), graphs.graph, 2), Error);
-  EXPECT_THROW(edge_log_attention(tape, var(5, 4), var(5, 4), graphs.graph, 2, &graphs.transposed),
-               Error);
+  ChosenRows chosen = choose_rows(graphs.transposed, {1, 2});
+  EXPECT_THROW(
+      edge_log_attention(tape, var(6, 4), var(6, 4), Pattern::chosen_rows(graphs.graph, chosen), 2),
+      Error);
+  EXPECT_THROW(edge_log_attention(tape, var(5, 4), var(5, 4), graphs.pattern(), 2), Error);
+  EXPECT_THROW(edge_log_attention(tape, var(6, 4), var(6, 4), graphs.pattern(), 3), Error);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <spex/core/random.h>
-#include <spex/graph/csr.h>
+#include <spex/graph/pattern.h>
 #include <spex/tensor/tape.h>
 
 namespace spex {
@@ -30,10 +30,9 @@ Var random_features(Tape& tape, const Var& u, const Var& projection, size_t head
                     const RandomFeatureOptions& options);
 
 // NodeFormer's regulariser: the mean over edges and heads of log(A_ij) / degree(i), where A_ij =
-// q_i . k_j / sum_l q_i . k_l, l over all nodes, and row i of the graph lists its j. 1 x 1.
-// Features must be positive. Nothing edge-sized is kept. Backward walks the transpose: a graph that
-// is not symmetric must come with it. Both must outlive the tape.
-Var edge_log_attention(Tape& tape, const Var& q, const Var& k, const CsrGraph& graph, size_t heads,
-                       const CsrGraph* transposed = nullptr);
+// q_i . k_j / sum_l q_i . k_l, l over all nodes, and i sees j. 1 x 1. For patterns of all rows;
+// features must be positive. Nothing edge-sized is kept.
+Var edge_log_attention(Tape& tape, const Var& q, const Var& k, const Pattern& pattern,
+                       size_t heads);
 
 }  // namespace spex
