@@ -7,7 +7,7 @@ namespace spex::SPEX_ISA {
 namespace {
 
 constexpr float kLowest = -3e38F;
-constexpr float kOnes[kMostVectors] = {1, 1, 1, 1, 1, 1, 1, 1};
+constexpr float kOnes[kMostHeads] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 // Vectors over the G heads of a group.
 template <int G>
@@ -29,14 +29,12 @@ struct HeadVectors<8> {
 };
 #endif
 
-template <class Vec>
-inline Vec leaky(Vec z, float slope) {
-  return z > 0.0F ? z : slope * z;
+inline Native leaky(Native z, float slope) {
+  return z > slope * z ? z : slope * z;
 }
 
-template <class Vec>
-inline Vec leaky_slope(Vec z, float slope) {
-  return z > 0.0F ? Vec{} + 1.0F : Vec{} + slope;
+inline Native leaky_slope(Native z, float slope) {
+  return z > 0.0F ? Native{} + 1.0F : Native{} + slope;
 }
 
 // Calls body<G>() for the number of heads in the group.
@@ -92,146 +90,138 @@ inline void for_groups(const AdditiveView& view, size_t first, size_t last, size
 }
 
 // z_ij of the tile, seen from the row of a query.
-template <int G, class Take>
-inline void query_side(const Walk& walk, const float* source_scores, const float* query_scores,
-                       Take&& take) {
-  using Vec = typename HeadVectors<G>::Vec;
-  const NodeId* ids = walk.ids();
-  for (size_t e = 0, count = walk.count(); e < count; ++e) {
-    const float* from = source_scores + size_t{ids[e]} * walk.view.heads + walk.head;
-    for (size_t g = 0; g < G; g += floats_in<Vec>)
-      take(e * G + g, load<Vec>(from + g) + load<Vec>(query_scores + g));
-  }
-}
-
-void scale_row(float* row, const HeadNumbers& factor, const Walk& walk) {
-  for (size_t g = 0; g < walk.heads; ++g)
-    for (size_t d = 0; d < walk.view.width; ++d) row[g * walk.view.width + d] *= factor.at[g];
-}
-
-// exp(x - m) in place, and their sum on top of total.
-HeadNumbers exponentials(TileNumbers& x, size_t numbers, const HeadNumbers& m, size_t heads) {
-  for_vectors(numbers, [&](size_t at, size_t in_period, size_t) {
-    store(x.at + at, decay(load<Native>(x.at + at) - load<Native>(m.at + in_period)));
+void query_side(TileNumbers& z, const Walk& walk, const float* source_scores,
+                const float* query_scores) {
+  with_heads(walk.heads, [&]<int G>() {
+    using Vec = typename HeadVectors<G>::Vec;
+    const NodeId* ids = walk.ids();
+    for (size_t e = 0, count = walk.count(); e < count; ++e) {
+      const float* from = source_scores + size_t{ids[e]} * walk.view.heads + walk.head;
+      for (size_t g = 0; g < G; g += floats_in<Vec>)
+        store(z.at + e * G + g, load<Vec>(from + g) + load<Vec>(query_scores + g));
+    }
   });
-  x.pad(numbers, 0.0F);
-  Sums sums;
-  for_vectors(numbers, [&](size_t at, size_t, size_t v) { sums.at[v] += load<Native>(x.at + at); });
-  return sums.per_head(heads);
+  z.pad(walk.count() * walk.heads, kLowest);
 }
 
-// The maximum and the sum run along with the tiles; what was summed before is brought to the new
-// maximum.
+void scale_row(float* row, const float* factors, const Walk& walk) {
+  for (size_t g = 0; g < walk.heads; ++g)
+    for (size_t d = 0; d < walk.view.width; ++d) row[g * walk.view.width + d] *= factors[g];
+}
+
+// Maximum and sum of the scores so far, as they run along with the tiles.
+struct Softmax {
+  HeadNumbers top = HeadNumbers::all(kLowest), total = HeadNumbers::all(0.0F);
+
+  // Scores z become exp(e - top) in place. Returns what sums under the former top are worth now.
+  HeadNumbers take(TileNumbers& z, size_t numbers, size_t heads, float slope) {
+    HeadNumbers before = top, sum = HeadNumbers::all(0.0F);
+    for_vectors(numbers, [&](size_t at, size_t v) {
+      Native e = leaky(load<Native>(z.at + at), slope);
+      store(z.at + at, e);
+      top.at[v] = e > top.at[v] ? e : top.at[v];
+    });
+    top = largest_of(top, heads);
+    for_vectors(numbers, [&](size_t at, size_t v) {
+      Native w = decay(load<Native>(z.at + at) - top.at[v]);
+      store(z.at + at, w);
+    });
+    z.pad(numbers, 0.0F);
+    for_vectors(numbers, [&](size_t at, size_t v) { sum.at[v] += load<Native>(z.at + at); });
+    sum = sum_of(sum, heads);
+    for (size_t v = 0; v < kPeriodVectors; ++v) {
+      before.at[v] = decay(before.at[v] - top.at[v]);
+      total.at[v] = total.at[v] * before.at[v] + sum.at[v];
+    }
+    return before;
+  }
+};
+
 void forward_row(const AdditiveForward& c, Walk& walk, Ahead& ahead, size_t row) {
   size_t place = row * walk.view.heads + walk.head;
   float* out = c.out + row * walk.row_floats() + walk.column();
+  float* inverse = c.inverse_sum + place;
   TileNumbers x;
-  HeadNumbers top, total, factor;
-  top.set(kLowest);
-  total.set(0.0F);
-  bool started = false;
-  for (walk.start(row); walk.entry < walk.end; walk.entry += walk.count()) {
-    size_t numbers = walk.count() * walk.heads;
-    with_heads(walk.heads, [&]<int G>() {
-      query_side<G>(walk, c.source_scores, c.query_scores + place,
-                    [&](size_t at, auto z) { store(x.at + at, leaky(z, walk.view.slope)); });
-    });
-    x.pad(numbers, kLowest);
-    HeadNumbers new_top = largest(x, numbers, top, walk.heads);
-    for_vectors(kPeriod, [&](size_t at, size_t, size_t) {
-      store(factor.at + at, decay(load<Native>(top.at + at) - load<Native>(new_top.at + at)));
-    });
-    top = new_top;
-    HeadNumbers sum = exponentials(x, numbers, top, walk.heads);
-    for (size_t k = 0; k < kPeriod; ++k) total.at[k] = total.at[k] * factor.at[k] + sum.at[k];
+  Softmax softmax;
+  float worth[kMostHeads];
+  walk.start(row);
+  for (size_t first = walk.entry; walk.entry < walk.end; walk.entry += walk.count()) {
+    query_side(x, walk, c.source_scores, c.query_scores + place);
+    softmax.take(x, walk.count() * walk.heads, walk.heads, walk.view.slope).to(worth, walk.heads);
     Tile tile = walk.tile(c.source_scores, walk.view.heads);
     tile.weights = x.at;
     tile.sum = out;
-    tile.scale = started ? factor.at : nullptr;
+    tile.scale = walk.entry > first ? worth : nullptr;
     run_parts<true, false>(tile, walk.layout, walk.heads, ahead);
-    started = true;
   }
-  HeadNumbers inverse;
-  for (size_t k = 0; k < kPeriod; ++k) inverse.at[k] = started ? 1.0F / total.at[k] : 0.0F;
-  if (started)
-    scale_row(out, inverse, walk);
-  else
+  bool empty = walk.view.rows.begin(row) == walk.end;
+  softmax.top.to(c.largest + place, walk.heads);
+  softmax.total.to(inverse, walk.heads);
+  for (size_t g = 0; g < walk.heads; ++g) inverse[g] = empty ? 0.0F : 1.0F / inverse[g];
+  if (empty)
     for (size_t d = 0; d < walk.heads * walk.view.width; ++d) out[d] = 0.0F;
-  for (size_t g = 0; g < walk.heads; ++g) {
-    c.largest[place + g] = top.at[g];
-    c.inverse_sum[place + g] = inverse.at[g];
-  }
+  else
+    scale_row(out, inverse, walk);
 }
 
 // dquery_i = sum_j a_ij slope_ij u_ij - delta_i sum_j a_ij slope_ij.
 void query_backward_row(const AdditiveQueryBackward& c, Walk& walk, Ahead& ahead, float* dots,
                         size_t row) {
-  size_t place = row * walk.view.heads + walk.head;
-  TileNumbers x, steep, u;
-  HeadNumbers top, inverse;
-  top.set(c.largest + place, walk.heads);
-  inverse.set(c.inverse_sum + place, walk.heads);
-  Sums delta, sloped, slopes;
+  size_t heads = walk.view.heads, place = row * heads + walk.head;
+  TileNumbers z, u;
+  HeadNumbers top = HeadNumbers::from(c.largest + place, walk.heads);
+  HeadNumbers inverse = HeadNumbers::from(c.inverse_sum + place, walk.heads);
+  HeadNumbers delta = HeadNumbers::all(0.0F), slopes = delta, dscore = delta;
   for (walk.start(row); walk.entry < walk.end; walk.entry += walk.count()) {
     size_t numbers = walk.count() * walk.heads;
-    with_heads(walk.heads, [&]<int G>() {
-      query_side<G>(walk, c.source_scores, c.query_scores + place, [&](size_t at, auto z) {
-        store(x.at + at, leaky(z, walk.view.slope));
-        store(steep.at + at, leaky_slope(z, walk.view.slope));
-      });
-    });
-    x.pad(numbers, kLowest);
-    steep.pad(numbers, 0.0F);
-    Tile tile = walk.tile(c.source_scores, walk.view.heads);
+    query_side(z, walk, c.source_scores, c.query_scores + place);
+    Tile tile = walk.tile(c.source_scores, heads);
     tile.own = c.dout + row * walk.row_floats() + walk.column();
     tile.dots = dots;
     run_parts<false, true>(tile, walk.layout, walk.heads, ahead);
     sum_dots(u, dots, numbers, walk.layout.lanes);
-    for_vectors(numbers, [&](size_t at, size_t in_period, size_t v) {
-      Native a = decay(load<Native>(x.at + at) - load<Native>(top.at + in_period)) *
-                 load<Native>(inverse.at + in_period);
-      Native product = load<Native>(u.at + at), slope = load<Native>(steep.at + at);
+    for_vectors(numbers, [&](size_t at, size_t v) {
+      Native score = load<Native>(z.at + at), product = load<Native>(u.at + at);
+      Native a = decay(leaky(score, walk.view.slope) - top.at[v]) * inverse.at[v];
+      Native sloped = a * leaky_slope(score, walk.view.slope);
       delta.at[v] += a * product;
-      sloped.at[v] += a * slope * product;
-      slopes.at[v] += a * slope;
+      slopes.at[v] += sloped;
+      dscore.at[v] += sloped * product;
     });
   }
-  HeadNumbers d = delta.per_head(walk.heads), s = sloped.per_head(walk.heads),
-              t = slopes.per_head(walk.heads);
-  float* numbers_out = c.query_numbers + kQueryNumbers * row * walk.view.heads + walk.head;
-  for (size_t g = 0; g < walk.heads; ++g) {
-    c.dquery_scores[place + g] = s.at[g] - d.at[g] * t.at[g];
-    numbers_out[g] = c.query_scores[place + g];
-    numbers_out[walk.view.heads + g] = top.at[g];
-    numbers_out[2 * walk.view.heads + g] = inverse.at[g];
-    numbers_out[3 * walk.view.heads + g] = d.at[g];
-  }
+  delta = sum_of(delta, walk.heads);
+  for (size_t v = 0; v < kPeriodVectors; ++v) dscore.at[v] -= delta.at[v] * slopes.at[v];
+  sum_of(dscore, walk.heads).to(c.dquery_scores + place, walk.heads);
+  float* to = c.query_numbers + kQueryNumbers * row * heads + walk.head;
+  for (size_t g = 0; g < walk.heads; ++g) to[g] = c.query_scores[place + g];
+  top.to(to + heads, walk.heads);
+  inverse.to(to + 2 * heads, walk.heads);
+  delta.to(to + 3 * heads, walk.heads);
 }
 
 // What the queries of a tile say of themselves, [entry][head].
 struct QueryTile {
-  TileNumbers x, steep, inverse, delta;
+  TileNumbers z, top, inverse, delta;
 
-  template <int G>
   void read(const Walk& walk, const float* query_numbers, const float* source_scores) {
-    using Vec = typename HeadVectors<G>::Vec;
-    const NodeId* ids = walk.ids();
-    size_t heads = walk.view.heads;
-    for (size_t e = 0, count = walk.count(); e < count; ++e) {
-      const float* from = query_numbers + kQueryNumbers * size_t{ids[e]} * heads + walk.head;
-      for (size_t g = 0; g < G; g += floats_in<Vec>) {
-        Vec z = load<Vec>(from + g) + load<Vec>(source_scores + g);
-        size_t at = e * G + g;
-        store(x.at + at, leaky(z, walk.view.slope) - load<Vec>(from + heads + g));
-        store(steep.at + at, leaky_slope(z, walk.view.slope));
-        store(inverse.at + at, load<Vec>(from + 2 * heads + g));
-        store(delta.at + at, load<Vec>(from + 3 * heads + g));
+    with_heads(walk.heads, [&]<int G>() {
+      using Vec = typename HeadVectors<G>::Vec;
+      const NodeId* ids = walk.ids();
+      size_t heads = walk.view.heads;
+      for (size_t e = 0, count = walk.count(); e < count; ++e) {
+        const float* from = query_numbers + kQueryNumbers * size_t{ids[e]} * heads + walk.head;
+        for (size_t g = 0; g < G; g += floats_in<Vec>) {
+          store(z.at + e * G + g, load<Vec>(from + g) + load<Vec>(source_scores + g));
+          store(top.at + e * G + g, load<Vec>(from + heads + g));
+          store(inverse.at + e * G + g, load<Vec>(from + 2 * heads + g));
+          store(delta.at + e * G + g, load<Vec>(from + 3 * heads + g));
+        }
       }
-    }
+    });
     size_t numbers = walk.count() * walk.heads;
-    x.pad(numbers, 0.0F);
-    steep.pad(numbers, 0.0F);
-    inverse.pad(numbers, 0.0F);
+    z.pad(numbers, 0.0F);
+    top.pad(numbers, 0.0F);
+    inverse.pad(numbers, 0.0F);  // so nothing behind the tile counts
     delta.pad(numbers, 0.0F);
   }
 };
@@ -240,38 +230,36 @@ void source_backward_row(const AdditiveSourceBackward& c, Walk& walk, Ahead& ahe
                          size_t row) {
   size_t place = row * walk.view.heads + walk.head;
   size_t own = row * walk.row_floats() + walk.column();
-  float* dvalues = c.dvalues + own;
   QueryTile queries;
-  TileNumbers u;
-  Sums dscore;
+  TileNumbers a, u;
+  HeadNumbers dscore = HeadNumbers::all(0.0F);
   bool started = c.add;
   for (walk.start(row); walk.entry < walk.end; walk.entry += walk.count()) {
     size_t numbers = walk.count() * walk.heads;
-    with_heads(walk.heads, [&]<int G>() {
-      queries.template read<G>(walk, c.query_numbers, c.source_scores + place);
-    });
-    TileNumbers& a = queries.x;
-    for_vectors(numbers, [&](size_t at, size_t, size_t) {
-      store(a.at + at, decay(load<Native>(a.at + at)) * load<Native>(queries.inverse.at + at));
+    queries.read(walk, c.query_numbers, c.source_scores + place);
+    for_vectors(numbers, [&](size_t at, size_t) {
+      Native e = leaky(load<Native>(queries.z.at + at), walk.view.slope);
+      store(a.at + at,
+            decay(e - load<Native>(queries.top.at + at)) * load<Native>(queries.inverse.at + at));
     });
     Tile tile = walk.tile(c.query_numbers, kQueryNumbers * walk.view.heads);
     tile.weights = a.at;
-    tile.sum = dvalues;
+    tile.sum = c.dvalues + own;
     tile.scale = started ? kOnes : nullptr;
     tile.own = c.values + own;
     tile.dots = dots;
     run_parts<true, true>(tile, walk.layout, walk.heads, ahead);
     started = true;
     sum_dots(u, dots, numbers, walk.layout.lanes);
-    for_vectors(numbers, [&](size_t at, size_t, size_t v) {
-      dscore.at[v] += load<Native>(a.at + at) * load<Native>(queries.steep.at + at) *
+    for_vectors(numbers, [&](size_t at, size_t v) {
+      dscore.at[v] += load<Native>(a.at + at) *
+                      leaky_slope(load<Native>(queries.z.at + at), walk.view.slope) *
                       (load<Native>(u.at + at) - load<Native>(queries.delta.at + at));
     });
   }
   if (!started)
-    for (size_t d = 0; d < walk.heads * walk.view.width; ++d) dvalues[d] = 0.0F;
-  HeadNumbers total = dscore.per_head(walk.heads);
-  for (size_t g = 0; g < walk.heads; ++g) c.dsource_scores[place + g] = total.at[g];
+    for (size_t d = 0; d < walk.heads * walk.view.width; ++d) c.dvalues[own + d] = 0.0F;
+  sum_of(dscore, walk.heads).to(c.dsource_scores + place, walk.heads);
 }
 
 }  // namespace

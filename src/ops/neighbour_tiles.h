@@ -26,9 +26,9 @@ typedef F4 Native;
 template <class Vec>
 inline constexpr size_t floats_in = sizeof(Vec) / sizeof(float);
 
-inline constexpr size_t kMostVectors = 8;    // of a group, in registers
+inline constexpr size_t kMostVectors = 8;  // of a group, in registers
+inline constexpr size_t kMostHeads = 8;
 inline constexpr size_t kTileNumbers = 128;  // entries of a tile times heads of the group, at most
-inline constexpr size_t kWidestVector = 16;  // floats
 
 // Runs ahead of the entries in use, from row to row, and asks for the table's rows they will need.
 class Ahead {
@@ -121,10 +121,9 @@ template <class Vec, int V, int G, bool Sum, bool Dot>
 void run_tile(const Tile& tile, Ahead& caller_ahead) {
   using Group = Vectors<Vec, V, G>;
   const Tile t = tile;  // a copy that the stores below cannot change
-  Group sum{}, own{};
-  if (Sum && t.scale)
-    for (int k = 0; k < Group::count; ++k)
-      sum.at[k] = t.scale[k / V] * load<Vec>(t.sum + Group::place(k, t.back));
+  Group sum, own;
+  for (int k = 0; Sum && k < Group::count; ++k)
+    sum.at[k] = t.scale ? t.scale[k / V] * load<Vec>(t.sum + Group::place(k, t.back)) : Vec{};
   if (Dot) own = Group::once(t.own, t.back);
   Ahead ahead = caller_ahead;
   for (size_t e = 0; e < t.count; ++e) {
