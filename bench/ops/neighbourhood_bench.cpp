@@ -1,7 +1,8 @@
 // Sums and additive attention over neighbourhoods against the rate at which this machine reads
-// random rows: an edge of aggregate needs one row in forward and one in backward.
+// random rows: an edge needs one row in forward and, in backward, one (sums) or two (attention).
 #include <fmt/format.h>
 #include <spex/core/error.h>
+#include <spex/ops/additive_attention.h>
 #include <spex/ops/aggregate.h>
 
 #include <cmath>
@@ -68,13 +69,11 @@ Times measure(Run&& run) {
     Tape tape;
     Var y = run(tape);
     Matrix dy = noise(y.rows(), y.cols(), 9);
-    auto begin = std::chrono::steady_clock::now();
+    double begin = bench::seconds_used();
     tape.backward(std::move(y), std::move(dy));
-    backward.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (round > 0) backward.push_back(bench::seconds_used() - begin);  // the first warms up
   }
-  std::sort(backward.begin() + 1, backward.end());  // the first warms up
-  return {forward, backward[backward.size() / 2]};
+  return {forward, bench::median(std::move(backward))};
 }
 
 void print(const char* what, const Graphs& graphs, size_t width, const Times& times,
@@ -118,6 +117,40 @@ void sums(size_t nodes, size_t degree, size_t width) {
   print("aggregate, both factors", graphs, width, measure(run(symmetric)), 1);
 }
 
+void check_attention(const Graphs& graphs, ConstMatrixView y, const Matrix& s, const Matrix& source,
+                     const Matrix& query, size_t row) {
+  size_t heads = source.cols(), width = s.cols() / heads;
+  for (size_t c = 0; c < s.cols(); ++c) {
+    size_t h = c / width;
+    double sum = 0, weighted = 0;
+    for (size_t e = graphs.graph.offsets[row]; e < graphs.graph.offsets[row + 1]; ++e) {
+      NodeId j = graphs.graph.neighbours[e];
+      double z = double{source(j, h)} + query(row, h);
+      double w = std::exp(z > 0 ? z : 0.2 * z);
+      sum += w;
+      weighted += w * s(j, c);
+    }
+    require(std::abs(y(row, c) - weighted / sum) < 1e-5, "wrong attention in row {}", row);
+  }
+}
+
+void attention(size_t nodes, size_t degree, size_t heads, size_t width) {
+  Graphs graphs(nodes, degree);
+  Matrix s = noise(nodes, heads * width, 1), source = noise(nodes, heads, 2),
+         query = noise(nodes, heads, 3);
+  auto run = [&](Tape& tape) {
+    return additive_attention(
+        tape, {tape.variable(clone(s)), tape.variable(clone(source)), tape.variable(clone(query))},
+        graphs.pattern());
+  };
+  Tape tape(false);
+  Var y = run(tape);
+  for (size_t row : {size_t{0}, nodes / 2, nodes - 1})
+    check_attention(graphs, y.value(), s, source, query, row);
+  std::string what = fmt::format("attention, {} x {}", heads, width);
+  print(what.c_str(), graphs, heads * width, measure(run), 2);
+}
+
 }  // namespace
 }  // namespace spex
 
@@ -127,4 +160,8 @@ int main() {
   sums(12'000, 88, 64);
   sums(12'000, 88, 512);
   sums(10'000, 8, 64);
+  for (size_t heads : {1, 2, 4, 8}) attention(200'000, 25, heads, 64 / heads);
+  for (size_t heads : {1, 4, 8}) attention(12'000, 88, heads, 64 / heads);
+  attention(12'000, 88, 16, 60);
+  attention(10'000, 8, 4, 16);
 }

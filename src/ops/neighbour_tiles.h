@@ -23,9 +23,12 @@ typedef F8 Native;
 typedef F4 Native;
 #endif
 
-inline constexpr size_t kMostVectors = 8;    // of a group, in registers
+template <class Vec>
+inline constexpr size_t floats_in = sizeof(Vec) / sizeof(float);
+
+inline constexpr size_t kMostVectors = 8;  // of a group, in registers
+inline constexpr size_t kMostHeads = 8;
 inline constexpr size_t kTileNumbers = 128;  // entries of a tile times heads of the group, at most
-inline constexpr size_t kWidestVector = 16;  // floats
 
 // Runs ahead of the entries in use, from row to row, and asks for the table's rows they will need.
 class Ahead {
@@ -36,14 +39,15 @@ class Ahead {
     for (size_t i = 0; i < kDistance; ++i) next();
   }
 
-  // Fetches the floats [0, floats) of one more row of `table`, and a number of a second table.
+  // Fetches the floats [0, floats) of one more row of `table`, and a row of a second table.
   void fetch(const float* table, size_t stride, size_t floats, const float* beside,
              size_t beside_stride) {
     if (!at_) return;
     const float* row = table + size_t{*at_} * stride;
     for (size_t c = 0; c < floats; c += 16) __builtin_prefetch(row + c);
     if (reinterpret_cast<uintptr_t>(row) % 64) __builtin_prefetch(row + floats - 1);
-    if (beside) __builtin_prefetch(beside + size_t{*at_} * beside_stride);
+    for (size_t c = 0; c < beside_stride; c += 16)
+      __builtin_prefetch(beside + size_t{*at_} * beside_stride + c);
     next();
   }
 
@@ -78,8 +82,8 @@ struct Tile {
   size_t count = 0;
   const float* table = nullptr;
   size_t stride = 0;
-  size_t back = 0;  // how far the last vector reaches back
-  const float* beside = nullptr;
+  size_t back = 0;                // how far the last vector reaches back
+  const float* beside = nullptr;  // another table read by id
   size_t beside_stride = 0;
   const float* weights = nullptr;  // [entry][head]
   float* sum = nullptr;            // gets weights times rows, on top of
@@ -96,14 +100,14 @@ struct Vectors {
 
   // Heads that vectors do not fill are done alone, so it is the last vector only that reaches back.
   static size_t place(int k, size_t back) {
-    return k * lanes<Vec> - (G == 1 && k == V - 1 ? back : 0);
+    return k * floats_in<Vec> - (G == 1 && k == V - 1 ? back : 0);
   }
   // A row with zeros where the last vector repeats the one before it.
   static Vectors once(const float* row, size_t back) {
     Vectors own;
     for (int k = 0; k < count; ++k) own.at[k] = load<Vec>(row + place(k, back));
     if (back > 0) {
-      float last[lanes<Vec>];
+      float last[floats_in<Vec>];
       store(last, own.at[count - 1]);
       for (size_t lane = 0; lane < back; ++lane) last[lane] = 0.0F;
       own.at[count - 1] = load<Vec>(last);
@@ -114,17 +118,17 @@ struct Vectors {
 
 // Sum: weights times rows are added up. Dot: products with `own` are wanted.
 template <class Vec, int V, int G, bool Sum, bool Dot>
-void run_tile(const Tile& t, Ahead& caller_ahead) {
+void run_tile(const Tile& tile, Ahead& caller_ahead) {
   using Group = Vectors<Vec, V, G>;
-  Group sum{}, own{};
-  if (Sum && t.scale)
-    for (int k = 0; k < Group::count; ++k)
-      sum.at[k] = t.scale[k / V] * load<Vec>(t.sum + Group::place(k, t.back));
+  const Tile t = tile;  // a copy that the stores below cannot change
+  Group sum, own;
+  for (int k = 0; Sum && k < Group::count; ++k)
+    sum.at[k] = t.scale ? t.scale[k / V] * load<Vec>(t.sum + Group::place(k, t.back)) : Vec{};
   if (Dot) own = Group::once(t.own, t.back);
   Ahead ahead = caller_ahead;
   for (size_t e = 0; e < t.count; ++e) {
     const float* row = t.table + size_t{t.ids[e]} * t.stride;
-    ahead.fetch(t.table, t.stride, Group::count * lanes<Vec>, t.beside, t.beside_stride);
+    ahead.fetch(t.table, t.stride, Group::count * floats_in<Vec>, t.beside, t.beside_stride);
     Vec dot[G] = {};
     for (int k = 0; k < Group::count; ++k) {
       Vec x = load<Vec>(row + Group::place(k, t.back));
@@ -133,7 +137,7 @@ void run_tile(const Tile& t, Ahead& caller_ahead) {
     }
     if (Dot)
       for (int g = 0; g < G; ++g) {
-        float* to = t.dots + (e * G + g) * lanes<Vec>;
+        float* to = t.dots + (e * G + g) * floats_in<Vec>;
         store(to, t.add_dots ? load<Vec>(to) + dot[g] : dot[g]);
       }
   }
@@ -185,7 +189,7 @@ TileFunction tile_function(size_t vectors, size_t heads) {
 
 template <bool Sum, bool Dot>
 TileFunction tile_function(size_t lanes_wanted, size_t vectors, size_t heads) {
-  if (lanes_wanted == lanes<Native>) return tile_function<Native, Sum, Dot>(vectors, heads);
+  if (lanes_wanted == floats_in<Native>) return tile_function<Native, Sum, Dot>(vectors, heads);
   if constexpr (lanes < Native >> 8)
     if (lanes_wanted == 8) return tile_function<F8, Sum, Dot>(vectors, heads);
   if (lanes_wanted == 4) return tile_function<F4, Sum, Dot>(vectors, heads);
@@ -217,7 +221,7 @@ struct HeadLayout {
  private:
   // The widest vectors, but narrower ones that fill a narrow head.
   static size_t lanes_for(size_t width) {
-    size_t native = spex::SPEX_ISA::lanes<Native>;
+    size_t native = floats_in<Native>;
     for (size_t lanes = native; lanes >= 4; lanes /= 2)
       if (width % lanes == 0 && (lanes == native || width / lanes <= 3)) return lanes;
     for (size_t lanes = native; lanes >= 4; lanes /= 2)
