@@ -1,6 +1,6 @@
 // Seconds to join 124 M graph edges with an expander of degree 30, to transpose and to hash the
 // result: attention_graph_bench [nodes] [undirected edges].
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/memory.h>
 #include <spex/core/random.h>
 #include <spex/core/threads.h>

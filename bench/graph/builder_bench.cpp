@@ -1,5 +1,5 @@
 // How fast a CSR graph is built and what it takes: builder_bench [nodes] [undirected edges].
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/memory.h>
 #include <spex/core/random.h>
 #include <spex/core/threads.h>

@@ -1,5 +1,5 @@
 // Seconds to make an expander and to check its spectral gap: expander_bench [degree].
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/memory.h>
 #include <spex/core/threads.h>
 #include <spex/graph/expander.h>

@@ -1,6 +1,6 @@
 // Attention against the rate at which this machine reads random rows. An edge needs one row in
 // forward and two in backward (keys and values for the query, query and gradient for the key).
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/error.h>
 #include <spex/ops/attention.h>
 

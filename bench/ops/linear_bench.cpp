@@ -1,7 +1,7 @@
 // The linear layer, forward and backward, against bare oneDNN products of the same shapes: one for
 // the result, one for the gradient of the input, one for that of the weights. What the layer does
 // besides (bias, ReLU, gradient of the bias, tape) is inside its time.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/error.h>
 #include <spex/ops/linear.h>
 #include <spex/tensor/gemm.h>

@@ -1,6 +1,6 @@
 // Operations that do little per number: their limit is the rate at which memory is copied, measured
 // in the same run. A rate counts the arrays an operation must read and write, once each.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/cpu.h>
 #include <spex/core/error.h>
 #include <spex/core/threads.h>

@@ -1,6 +1,6 @@
 // Attention edges sampled per second, and the milliseconds to build and to transpose a batch:
 // sampler_bench [nodes] [degree] [k].
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/half.h>
 #include <spex/core/memory.h>
 #include <spex/core/random.h>

@@ -1,7 +1,7 @@
 // The paper's tables on the data sets that are here: accuracy over seeds, share of edges kept, time
 // and memory. `bench/reproduce` builds and runs it. Arguments: the folder of the data sets, then
 // the names of those to run (all of them by default), and --seeds N.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/threads.h>

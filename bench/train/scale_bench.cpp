@@ -1,7 +1,7 @@
 // Both phases on a synthetic twin of a large data set: seconds per epoch, share of the random-row
 // limit, memory measured and forecast. `bench/scale` runs it for every twin, each in a process of
 // its own, and for one twin at several sizes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/error.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "cli/data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/data/generators.h>
@@ -9,7 +9,7 @@
 #include <spex/data/reader.h>
 #include <spex/graph/builder.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <cstdio>
 #include <memory>
 

@@ -1,11 +1,11 @@
 #include "cli/estimate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/log.h>
 #include <spex/core/threads.h>
 #include <spex/train/run.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/progress.h"

@@ -1,10 +1,10 @@
 #include "cli/generate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/data/generators.h>
 #include <spex/data/native.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 

@@ -1,5 +1,5 @@
 // The program. Errors end here: one sentence on stderr, exit code 1 (2 for a wrong command line).
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/error.h>
 
 #include <CLI/CLI.hpp>

@@ -1,11 +1,11 @@
 #include "cli/predict.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/train/predict.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <charconv>
 #include <iostream>
 #include <memory>

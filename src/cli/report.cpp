@@ -1,9 +1,9 @@
 #include "cli/report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/report/report.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 
 namespace spex::cli {

@@ -8,7 +8,7 @@
 #include <spex/train/presets.h>
 #include <spex/train/problem.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 
 namespace spex::cli {

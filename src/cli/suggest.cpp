@@ -1,9 +1,9 @@
 #include "cli/suggest.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/train/config.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <vector>
 

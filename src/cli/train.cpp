@@ -1,6 +1,6 @@
 #include "cli/train.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/core/memory.h>
@@ -10,7 +10,7 @@
 #include <spex/train/planner.h>
 #include <spex/train/run.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/progress.h"

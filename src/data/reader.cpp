@@ -5,6 +5,7 @@
 #include <spex/data/validate.h>
 
 #include "data/formats/formats.h"
+#include "data/formats/json_file.h"
 #include "data/formats/npz_datasets.h"
 
 namespace spex {

@@ -1,5 +1,6 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
+#include <spex/core/json_list.h>
 #include <spex/core/log.h>
 #include <spex/data/generators.h>
 #include <spex/data/reader.h>
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 namespace spex {
@@ -99,9 +99,9 @@ void check_nodes(std::span<const NodeId> nodes, size_t count) {
 Meaning meaning_of(const SavedNetwork& saved) {
   Meaning meaning;
   meaning.task = static_cast<Task>(metadata_number(saved, "task"));
-  auto names = nlohmann::json::parse(saved.metadata.at("class_names"), nullptr, false);
-  require(names.is_array(), "the saved network's class names are damaged");
-  meaning.class_names = names.get<std::vector<std::string>>();
+  auto names = parse_json_list(saved.metadata.at("class_names"));
+  require(names.has_value(), "the saved network's class names are damaged");
+  meaning.class_names = *std::move(names);
   return meaning;
 }
 

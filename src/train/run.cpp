@@ -1,5 +1,6 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
+#include <spex/core/json_list.h>
 #include <spex/core/log.h>
 #include <spex/core/stopwatch.h>
 #include <spex/core/threads.h>
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "train/run_summary.h"
@@ -205,7 +205,7 @@ class TrainingRun {
             {"validation", fmt::format("{}", state.best_validation)},
             {"temperature", fmt::format("{}", state.best_temperature)},
             {"task", fmt::format("{}", static_cast<int>(problem_.data.labels.task))},
-            {"class_names", nlohmann::json(meaning_of(problem_.data).class_names).dump()}};
+            {"class_names", to_json_list(meaning_of(problem_.data).class_names)}};
   }
 
   // Keeps the network if it is better on validation than the one in the file.

@@ -14,6 +14,7 @@
 
 #include "data/draft.h"
 #include "data/formats/formats.h"
+#include "data/formats/json_file.h"
 #include "data/formats/native.h"
 #include "data/formats/npz_datasets.h"
 #include "data/formats/tables.h"

@@ -2,7 +2,7 @@
 // was expected, what came, what to do.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>  // not format.h: every file of the project reads this one
 
 #include <stdexcept>
 #include <string>
@@ -15,9 +15,13 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+namespace detail {
+[[noreturn]] void throw_error(fmt::string_view format, fmt::format_args args);
+}
+
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  detail::throw_error(format, fmt::make_format_args(args...));
 }
 
 // For checks on what callers pass in: `require(a == b, "gather: {} rows, index {}", rows, index)`.

@@ -1,5 +1,6 @@
 #include "data/formats/columns.h"
 
+#include <fmt/format.h>
 #include <spex/core/error.h>
 
 namespace spex {

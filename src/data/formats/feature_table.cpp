@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "data/formats/columns.h"
+#include "data/formats/json_file.h"
 #include "data/formats/tables.h"
 
 namespace spex {

@@ -4,9 +4,10 @@
 #include <filesystem>
 
 #include "data/draft.h"
-#include "data/formats/json_file.h"
 
 namespace spex {
+
+struct JsonFile;
 
 Draft read_wikics(const JsonFile& file);
 Draft read_mat(const std::filesystem::path& path);

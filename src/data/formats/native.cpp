@@ -1,15 +1,14 @@
 #include "data/formats/native.h"
 
 #include <spex/core/error.h>
+#include <spex/core/json_list.h>
 #include <spex/data/validate.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 namespace spex {
 namespace {
 
-using nlohmann::json;
 constexpr const char* kTasks[] = {"classes", "binary_labels", "regression"};
 
 // The metadata of a file: strings that are missing or are not what they should be are refused.
@@ -35,14 +34,9 @@ class Fields {
     return value == 1;
   }
   std::vector<std::string> list(const std::string& key) const {
-    json parsed = json::parse(text(key), nullptr, false);
-    std::vector<std::string> values;
-    if (!parsed.is_array()) refuse(key, "a JSON list");
-    for (const json& entry : parsed) {
-      if (!entry.is_string()) refuse(key, "a JSON list of strings");
-      values.push_back(entry.get<std::string>());
-    }
-    return values;
+    auto values = parse_json_list(text(key));
+    if (!values) refuse(key, "a JSON list of strings");
+    return *std::move(values);
   }
   [[noreturn]] void refuse(const std::string& key, const char* expected) const {
     fail("{}: its metadata '{}' is '{}', expected {}", file_.path().string(), key, text(key),
@@ -98,7 +92,6 @@ std::vector<Split> read_splits(const Safetensors& file, size_t count) {
 
 std::map<std::string, std::string> describe(const Dataset& dataset) {
   auto flag = [](bool value) { return std::string(value ? "1" : "0"); };
-  json names = dataset.class_names;
   return {{"format", kNativeFormat},
           {"version", kNativeVersion},
           {"name", dataset.name},
@@ -108,7 +101,7 @@ std::map<std::string, std::string> describe(const Dataset& dataset) {
           {"feature_count", std::to_string(feature_count(dataset.features))},
           {"task", kTasks[static_cast<size_t>(dataset.labels.task)]},
           {"outputs", std::to_string(dataset.labels.outputs)},
-          {"class_names", names.dump(-1, ' ', false, json::error_handler_t::replace)},
+          {"class_names", to_json_list(dataset.class_names)},
           {"splits", std::to_string(dataset.splits.size())},
           {"edge_feature_count", std::to_string(dataset.edge_feature_count)},
           {"duplicates_removed", std::to_string(dataset.cleaning.duplicates_removed)},

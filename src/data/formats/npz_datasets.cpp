@@ -1,5 +1,6 @@
 #include "data/formats/npz_datasets.h"
 
+#include <fmt/format.h>
 #include <spex/core/error.h>
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "data/formats/formats.h"
+#include "data/formats/json_file.h"
 #include "data/formats/tables.h"
 
 namespace spex {

@@ -8,10 +8,11 @@
 
 #include "data/draft.h"
 #include "data/formats/csv.h"
-#include "data/formats/json_file.h"
 #include "data/formats/node_ids.h"
 
 namespace spex {
+
+struct JsonFile;
 
 struct EdgeTable {
   std::vector<uint64_t> sources, targets;

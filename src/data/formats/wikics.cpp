@@ -1,10 +1,11 @@
 // WikiCS: one JSON object with features, labels, links (a list of neighbours per node), twenty
 // training and validation masks, and one test mask.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 
 #include "data/formats/formats.h"
+#include "data/formats/json_file.h"
 
 namespace spex {
 namespace {
