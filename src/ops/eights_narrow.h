@@ -68,32 +68,57 @@ struct Row {
   // by_lane: the same number in all lanes of a head.
   void scale(Floats by_lane) {
     for (size_t i = 0; i < kParts; ++i)
-      part[i] *= by_lane[i / Eights<H>::parts * Eights<H>::edges];
+      part[i] *= H == 1 ? by_lane : Floats{} + by_lane[i / Eights<H>::parts * Eights<H>::edges];
   }
 };
 
 template <size_t H>
 using Places = size_t[Eights<H>::edges];  // where the rows of a tile's edges begin in a table
 
+// Single lanes of a vector spread over whole ones.
+class SpreadLanes {
+ public:
+#if defined(__AVX2__)
+  // Spreading the halves first leaves shuffles within halves, which are cheap.
+  explicit SpreadLanes(Floats v)
+      : low_(__builtin_shufflevector(v, v, 0, 1, 2, 3, 0, 1, 2, 3)),
+        high_(__builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7)) {}
+  Floats operator[](size_t lane) const {
+    return __builtin_shuffle(lane < 4 ? low_ : high_,
+                             Ints{0, 0, 0, 0, 4, 4, 4, 4} + static_cast<int>(lane % 4));
+  }
+
+ private:
+  Floats low_, high_;
+#else
+  explicit SpreadLanes(Floats v) : v_(v) {}
+  Floats operator[](size_t lane) const {
+    return __builtin_shuffle(v_, Ints{} + static_cast<int>(lane));
+  }
+
+ private:
+  Floats v_;
+#endif
+};
+
 // A weighted sum of rows, in several chains of additions that need not wait for each other.
 template <size_t H>
 struct WeightedSum {
-  static constexpr size_t kMostChains = 8 / Row<H>::kParts;
-  static constexpr size_t kChains = Eights<H>::edges < 4 ? Eights<H>::edges : 4;
-  static constexpr size_t kUsed = kChains < kMostChains ? kChains : kMostChains;
-  Row<H> chain[kUsed];
+  static constexpr size_t kChains = Eights<H>::edges < 4 ? 1 : Eights<H>::edges / 4;
+  Row<H> chain[kChains];
 
   static WeightedSum zero() { return {}; }
   void add(const float* table, const Places<H>& at, Floats weight) {
     using E = Eights<H>;
+    SpreadLanes spread(weight);
     for (size_t e = 0; e < E::edges; ++e)
       for (size_t i = 0; i < Row<H>::kParts; ++i)
-        chain[e % kUsed].part[i] += weight[i / E::parts * E::edges + e] *
-                                    load<Floats>(table + at[e] + kLanes * i);
+        chain[e % kChains].part[i] +=
+            spread[i / E::parts * E::edges + e] * load<Floats>(table + at[e] + kLanes * i);
   }
   Row<H> total() const {
     Row<H> sum = chain[0];
-    for (size_t c = 1; c < kUsed; ++c)
+    for (size_t c = 1; c < kChains; ++c)
       for (size_t i = 0; i < Row<H>::kParts; ++i) sum.part[i] += chain[c].part[i];
     return sum;
   }
@@ -116,13 +141,9 @@ inline Floats dot_products(const float* table, const Places<H>& at, const Row<H>
 // Every lane gets the sum over the lanes of its head.
 template <size_t H>
 inline Floats head_sums(Floats v) {
-  Floats sums;
-  for (size_t h = 0; h < H; ++h) {
-    float sum = 0.0F;
-    for (size_t e = 0; e < Eights<H>::edges; ++e) sum += v[h * Eights<H>::edges + e];
-    for (size_t e = 0; e < Eights<H>::edges; ++e) sums[h * Eights<H>::edges + e] = sum;
-  }
-  return sums;
+  for (int step = 1; step < static_cast<int>(Eights<H>::edges); step *= 2)
+    v += __builtin_shuffle(v, lane_numbers() ^ step);
+  return v;
 }
 
 template <size_t H>
@@ -138,19 +159,23 @@ inline void store_heads(float* to, Floats v) {
 
 template <size_t H>
 struct Tile {
-  const TableView* table;
+  const float* x;
+  const float* y;
   Places<H> at;
   const NodeId* ids;
   EdgeOffset first;
   size_t count;
 
   Tile(const AttentionView& v, EdgeOffset first_edge, size_t edge_count)
-      : table(&v.table), ids(v.pattern.neighbours + first_edge), first(first_edge),
+      : x(v.table.x), y(H == 1 ? x + 8 : v.table.y), ids(v.pattern.neighbours + first_edge), first(first_edge),
         count(edge_count) {
-    using E = Eights<H>;
     // Past the end the last edge stands in; its weight is masked.
-    for (size_t e = 0; e < E::edges; ++e)
-      at[e] = size_t{ids[e < count ? e : count - 1]} * v.table.stride;
+    size_t stride = H == 1 ? 16 : v.table.stride;
+    if (count == Eights<H>::edges)
+      for (size_t e = 0; e < Eights<H>::edges; ++e) at[e] = size_t{ids[e]} * stride;
+    else
+      for (size_t e = 0; e < Eights<H>::edges; ++e)
+        at[e] = size_t{ids[e < count ? e : count - 1]} * stride;
   }
 
   // Lanes of this edge of the tile and of those behind.
@@ -160,10 +185,10 @@ struct Tile {
     return edges >= static_cast<int>(edge);
   }
   Mask present() const { return ~from(count); }
-  Floats dots_x(const Row<H>& own) const { return dot_products<H>(table->x, at, own); }
-  Floats dots_y(const Row<H>& own) const { return dot_products<H>(table->y, at, own); }
-  void add_x(WeightedSum<H>& sum, Floats weight) const { sum.add(table->x, at, weight); }
-  void add_y(WeightedSum<H>& sum, Floats weight) const { sum.add(table->y, at, weight); }
+  Floats dots_x(const Row<H>& own) const { return dot_products<H>(x, at, own); }
+  Floats dots_y(const Row<H>& own) const { return dot_products<H>(y, at, own); }
+  void add_x(WeightedSum<H>& sum, Floats weight) const { sum.add(x, at, weight); }
+  void add_y(WeightedSum<H>& sum, Floats weight) const { sum.add(y, at, weight); }
   // values[H id + head] of the tile's edges, by lane.
   Floats gather(const float* values) const {
     Floats v;
