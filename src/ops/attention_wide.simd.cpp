@@ -18,38 +18,45 @@ struct Tile {
   const float* x[kTile];  // behind the last edge up to a whole group: its copies
   const float* y[kTile];
   uint8_t type[kTile];
+
+  bool one_type() const { return type[0] == type[count - 1]; }
 };
 
+inline void prefetch_row(const float* row, size_t floats) {
+  for (size_t c = 0; c < floats; c += 16) __builtin_prefetch(row + c);
+}
+
 // The type of an edge ahead is not known; that of the edge at hand is a good guess.
-inline void prefetch(const AttentionView& v, EdgeOffset edge, size_t type) {
-  if (!v.prefetch || edge >= v.pattern.edges) return;
-  size_t id = v.pattern.neighbours[edge];
-  const float* x = v.table.x + id * v.table.x_stride + type * v.table.type_stride;
-  const float* y = v.table.y + id * v.table.stride;
-  for (size_t c = 0; c < v.heads * v.width; c += 16) __builtin_prefetch(x + c);
-  if (x == y) return;
-  for (size_t c = 0; c < v.heads * v.width; c += 16) __builtin_prefetch(y + c);
+inline void prefetch(const AttentionView& v, const Tile& tile) {
+  for (size_t e = 0; e < tile.count && tile.first + e + kAhead < v.pattern.edges; ++e) {
+    size_t id = v.pattern.neighbours[tile.first + e + kAhead];
+    const float* x = v.table.x + id * v.table.x_stride + tile.type[e] * v.table.type_stride;
+    const float* y = v.table.y + id * v.table.stride;
+    prefetch_row(x, v.heads * v.width);
+    if (x != y) prefetch_row(y, v.heads * v.width);
+  }
 }
 
 inline void fill_tile(Tile& tile, const AttentionView& v, const EdgeOffset* bounds,
                       EdgeOffset first) {
+  const TableView& table = v.table;
   EdgeOffset left = bounds[v.pattern.types] - first;
   tile.first = first;
   tile.count = left < kTile ? left : kTile;
-  size_t type = 0;
-  for (size_t e = 0; e < tile.count; ++e) {
-    while (first + e >= bounds[type + 1]) ++type;
-    prefetch(v, first + e + kAhead, type);
-    size_t id = v.pattern.neighbours[first + e];
-    tile.x[e] = v.table.x + id * v.table.x_stride + type * v.table.type_stride;
-    tile.y[e] = v.table.y + id * v.table.stride;
-    tile.type[e] = static_cast<uint8_t>(type);
-  }
-  for (size_t e = tile.count; e < kTile && e % kGroup != 0; ++e) {
+  size_t e = 0;
+  for (size_t type = 0; type < v.pattern.types; ++type)
+    for (; e < tile.count && first + e < bounds[type + 1]; ++e) {
+      size_t id = v.pattern.neighbours[first + e];
+      tile.x[e] = table.x + id * table.x_stride + type * table.type_stride;
+      tile.y[e] = table.y + id * table.stride;
+      tile.type[e] = static_cast<uint8_t>(type);
+    }
+  for (; e < kTile && e % kGroup != 0; ++e) {
     tile.x[e] = tile.x[e - 1];
     tile.y[e] = tile.y[e - 1];
     tile.type[e] = tile.type[e - 1];
   }
+  if (v.prefetch) prefetch(v, tile);
 }
 
 inline void store_sums(float* to, const F4* v) {
@@ -104,19 +111,29 @@ inline void dots_by_type(float* to, const float* own, size_t step, const Tile& t
   }
 }
 
-// Dot products of a head become weights, zero behind the last edge. Where `uncut` is given it gets
-// 1 where the clamp did nothing, else 0.
-inline void weights(float* s, float* uncut, const AttentionView& v, const Tile& tile, size_t head) {
-  for (size_t e = 0; e < tile.count; ++e) s[e] += v.bias[tile.type[e] * v.heads + head];
+// Lanes that hold an edge, of those from edge `e` on.
+inline Ints present(const Tile& tile, size_t e) {
+  return lane_numbers() < static_cast<int>(tile.count - e);
+}
+
+inline void add_bias(float* s, const AttentionView& v, const Tile& tile, size_t head) {
+  if (tile.one_type()) {
+    float bias = v.bias[tile.type[0] * v.heads + head];
+    for (size_t e = 0; e < tile.count; e += kLanes) store(s + e, load<Floats>(s + e) + bias);
+  } else {
+    for (size_t e = 0; e < tile.count; ++e) s[e] += v.bias[tile.type[e] * v.heads + head];
+  }
   if (v.pattern.values)
     for (size_t e = 0; e < tile.count; ++e)
       s[e] += v.value_weight[head] * v.pattern.values[tile.first + e];
+}
+
+// Dot products of a head become weights, zero behind the last edge.
+inline void weights(float* s, const AttentionView& v, const Tile& tile, size_t head) {
+  add_bias(s, v, tile, head);
   for (size_t e = 0; e < tile.count; e += kLanes) {
-    Floats x = load<Floats>(s + e);
-    Floats bounded = clamp(x, v.clamp);
-    Ints present = lane_numbers() < static_cast<int>(tile.count - e);
-    store(s + e, present ? exponential(bounded) : Floats{});
-    if (uncut) store(uncut + e, bounded == x ? Floats{} + 1.0F : Floats{});
+    Floats w = exponential(clamp(load<Floats>(s + e), v.clamp));
+    store(s + e, present(tile, e) ? w : Floats{});
   }
 }
 
@@ -172,10 +189,13 @@ inline const float* modulate(float* room, const float* row, const AttentionView&
   return room;
 }
 
+// Of numbers that are zero behind the tile's last edge.
 inline float sum_of(const float* w, size_t count) {
-  float sum = 0.0F;
-  for (size_t e = 0; e < count; ++e) sum += w[e];
-  return sum;
+  Floats sums{};
+  for (size_t e = 0; e < count; e += kLanes) sums += load<Floats>(w + e);
+  for (int step = 1; step < static_cast<int>(kLanes); step *= 2)
+    sums += __builtin_shuffle(sums, lane_numbers() ^ step);
+  return sums[0];
 }
 
 // Calls body(tile, head, weights) for every head of every tile of a row.
@@ -194,7 +214,7 @@ inline void for_weights(const AttentionView& v, const float* q, size_t row, Body
     for (size_t h = 0; h < v.heads; ++h) {
       size_t at = h * v.width;
       dots_by_type<V>(w, a + at, v.heads * v.width, tile, at, v.width);
-      weights(w, nullptr, v, tile, h);
+      weights(w, v, tile, h);
       body(tile, h, w);
     }
   }
@@ -237,28 +257,48 @@ void scores_row(const AttentionScores& c, size_t row) {
       c.scores[(e - c.first_edge) * v.heads + h] /= totals[h];
 }
 
-// s: weights in, ds out. u holds g . v.
-inline void score_gradients(float* s, const float* u, const float* uncut,
-                            const AttentionBackward& c, size_t row, const Tile& tile, size_t head) {
-  const NodeId* neighbours = c.view.pattern.neighbours + tile.first;
-  for (size_t e = 0; e < tile.count; ++e) {
-    size_t query = c.key_side ? neighbours[e] : row;
-    s[e] *= uncut[e] * (u[e] - c.delta[query * c.view.heads + head]);
+// delta of the queries of edges from `e` on.
+inline Floats deltas(const AttentionBackward& c, size_t row, const Tile& tile, size_t head,
+                     size_t e) {
+  size_t heads = c.view.heads;
+  if (!c.key_side) return Floats{} + c.delta[row * heads + head];
+  const NodeId* queries = c.view.pattern.neighbours + tile.first;
+  Floats v;
+  for (size_t l = 0; l < kLanes; ++l)
+    v[l] = c.delta[queries[e + l < tile.count ? e + l : tile.count - 1] * heads + head];
+  return v;
+}
+
+// s: dot products in, weights out; u: g . v in, ds out. Both are zero behind the last edge.
+inline void weights_and_gradients(float* s, float* u, const AttentionBackward& c, size_t row,
+                                  const Tile& tile, size_t head) {
+  add_bias(s, c.view, tile, head);
+  for (size_t e = 0; e < tile.count; e += kLanes) {
+    Floats x = load<Floats>(s + e);
+    Floats bounded = clamp(x, c.view.clamp);
+    Ints here = present(tile, e);
+    Floats w = here ? exponential(bounded) : Floats{};
+    Floats ds = w * (load<Floats>(u + e) - deltas(c, row, tile, head, e));
+    store(s + e, w);
+    store(u + e, (bounded == x) & here ? ds : Floats{});
   }
 }
 
 inline void add_bias_gradients(const AttentionBackward& c, const float* ds, const Tile& tile,
                                size_t head) {
-  for (size_t e = 0; e < tile.count; ++e) {
-    c.dbias[tile.type[e] * c.view.heads + head] += ds[e];
-    if (c.dweight) c.dweight[head] += ds[e] * c.view.pattern.values[tile.first + e];
-  }
+  if (tile.one_type())
+    c.dbias[tile.type[0] * c.view.heads + head] += sum_of(ds, tile.count);
+  else
+    for (size_t e = 0; e < tile.count; ++e)
+      c.dbias[tile.type[e] * c.view.heads + head] += ds[e];
+  if (c.dweight)
+    for (size_t e = 0; e < tile.count; ++e)
+      c.dweight[head] += ds[e] * c.view.pattern.values[tile.first + e];
 }
 
 struct TileGradients {
   alignas(64) float s[kTile] = {};
-  alignas(64) float u[kTile];
-  alignas(64) float uncut[kTile];
+  alignas(64) float u[kTile] = {};
 };
 
 // A key is its own value and meets each type's vector of a query, so one sum takes all.
@@ -278,10 +318,9 @@ void backward_folded_key(const AttentionBackward& c, size_t row) {
     fill_tile(tile, v, bounds, first);
     dots<V>(g.s, own, tile.x, 0, v.width, tile.count);
     dots<V>(g.u, own, tile.y, 0, v.width, tile.count);
-    weights(g.s, g.uncut, v, tile, 0);
+    weights_and_gradients(g.s, g.u, c, row, tile, 0);
     weighted_sum<V>(dx, g.s, tile.y, 0, v.width, 0, tile.count);
-    score_gradients(g.s, g.u, g.uncut, c, row, tile, 0);
-    weighted_sum<V>(dx, g.s, tile.x, 0, v.width, 0, tile.count);
+    weighted_sum<V>(dx, g.u, tile.x, 0, v.width, 0, tile.count);
   }
 }
 
@@ -294,14 +333,13 @@ inline void backward_head(const AttentionBackward& c, const Tile& tile, size_t r
   TileGradients g;
   dots_by_type<V>(g.s, a + at, width, tile, at, v.width);
   dots<V>(g.u, c.row_y + row * c.y_stride + at, tile.y, at, v.width, tile.count);
-  weights(g.s, g.uncut, v, tile, head);
+  weights_and_gradients(g.s, g.u, c, row, tile, head);
   if (dy) weighted_sum<V>(dy + at, g.s, tile.y, at, v.width, 0, tile.count);
-  score_gradients(g.s, g.u, g.uncut, c, row, tile, head);
   for (size_t begin = 0, end; begin < tile.count; begin = end) {  // runs of one type
     for (end = begin + 1; end < tile.count && tile.type[end] == tile.type[begin];) ++end;
-    weighted_sum<V>(da + tile.type[begin] * width + at, g.s, tile.x, at, v.width, begin, end);
+    weighted_sum<V>(da + tile.type[begin] * width + at, g.u, tile.x, at, v.width, begin, end);
   }
-  if (!c.key_side) add_bias_gradients(c, g.s, tile, head);
+  if (!c.key_side) add_bias_gradients(c, g.u, tile, head);
 }
 
 template <class V>
