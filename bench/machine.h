@@ -6,25 +6,37 @@
 #include <spex/core/threads.h>
 #include <spex/tensor/matrix.h>
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <vector>
 
 namespace spex::bench {
+
+// The time that this process has used, per thread: what the clock would show were it alone on the
+// machine, and what it does show up to the threads' waiting for each other.
+inline double seconds_used() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)) / threads();
+}
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
 
 // Runs `work` once to warm up, then `rounds` times; the median of the seconds.
 inline double median_seconds(const std::function<void()>& work, int rounds = 5) {
   work();
   std::vector<double> seconds;
   for (int round = 0; round < rounds; ++round) {
-    auto begin = std::chrono::steady_clock::now();
+    double begin = seconds_used();
     work();
-    seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    seconds.push_back(seconds_used() - begin);
   }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+  return median(std::move(seconds));
 }
 
 // Uniform numbers in (-0.5, 0.5).
@@ -43,24 +55,24 @@ inline void keep(float value) {
   asm volatile("" : : "x"(value));
 }
 
-// The sum of rows, with the widest loads the CPU has: all that a kernel which gathers rows cannot
-// avoid.
-__attribute__((target_clones("avx512f", "avx2", "default"))) inline float sum_rows(
-    const float* table, size_t floats, const uint32_t* ids, size_t count, size_t readable) {
-  constexpr size_t kAhead = 32;
-  typedef float Line __attribute__((vector_size(64)));
-  Line sum{};
+// The sum of rows, with vectors as wide as the CPU has: all that a kernel which gathers rows cannot
+// avoid. Plain loops, which the compiler turns into vectors of each instruction set.
+#if defined(__x86_64__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+inline float
+sum_rows(const float* table, size_t floats, const uint32_t* ids, size_t count, size_t readable) {
+  constexpr size_t kAhead = 32, kLine = 16;
+  float sums[kLine] = {};
   for (size_t i = 0; i < count; ++i) {
     if (i + kAhead < readable)
-      for (size_t c = 0; c < floats; c += 16)
+      for (size_t c = 0; c < floats; c += kLine)
         __builtin_prefetch(table + size_t{ids[i + kAhead]} * floats + c);
-    for (size_t c = 0; c < floats; c += 16) {
-      Line line;
-      __builtin_memcpy(&line, table + size_t{ids[i]} * floats + c, sizeof(line));
-      sum += line;
-    }
+    const float* row = table + size_t{ids[i]} * floats;
+    for (size_t c = 0; c < floats; c += kLine)
+      for (size_t l = 0; l < kLine; ++l) sums[l] += row[c + l];
   }
-  return sum[0];
+  return sums[0];
 }
 
 // Rows of `floats` numbers read per second in the order of `ids`, on all threads: the limit of

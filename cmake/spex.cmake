@@ -48,7 +48,8 @@ function(spex_room name)
       target_link_libraries(spex_${name}_${isa} PRIVATE spex_flags)
       # g++ 12 warns about variables inside its own AVX-512 header (GCC bug 105593).
       target_compile_options(spex_${name}_${isa} PRIVATE ${SPEX_ISA_FLAGS_${isa}} -ffp-contract=fast)
-      set(late_flags -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized)
+      set(late_flags -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized
+          -Werror=vector-operation-performance)
       set_source_files_properties(${simd_sources} PROPERTIES COMPILE_OPTIONS "${late_flags}")
       set(exact_sources ${simd_sources})
       list(FILTER exact_sources INCLUDE REGEX "\\.exact\\.simd\\.cpp$")

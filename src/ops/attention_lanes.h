@@ -1,41 +1,50 @@
 // What the attention kernels share. Included by *.simd.cpp only, as vectors.h.
 #pragma once
 
-#include <cstddef>
-
+#include "core/vectors.h"
 #include "ops/attention_kernels.h"
-#include "ops/vectors.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace spex::SPEX_ISA {
 
-inline constexpr size_t kTile = 16;  // edges whose weights are computed together
-
-inline float sum(F4 v) {
-  F4 pairs = v + __builtin_shufflevector(v, v, 2, 3, 0, 1);
-  return pairs[0] + pairs[1];
+// Sums by shuffled additions, in every group of four lanes: add_pairs halves the summands of two
+// vectors, add_quads those of two of its results, in the order a b c d.
+inline F4 add_pairs(F4 a, F4 b) {
+  return __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+inline F4 add_quads(F4 ab, F4 cd) {
+  return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
 
-// The sums of four vectors at once, by shuffled additions: cheaper than four separate sums.
-inline F4 sums(F8 a, F8 b, F8 c, F8 d) {
-  F8 ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
-          __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
-  F8 cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13) +
-          __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
-  F8 abcd = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
-            __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
-  return __builtin_shufflevector(abcd, abcd, 0, 1, 2, 3) +
-         __builtin_shufflevector(abcd, abcd, 4, 5, 6, 7);
+#if defined(__AVX2__)
+inline F8 add_pairs(F8 a, F8 b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
+         __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
 }
-inline F8 fold(F16 v) {
-  return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-         __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+inline F8 add_quads(F8 ab, F8 cd) {
+  return __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+         __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
 }
-inline F4 sums(F16 a, F16 b, F16 c, F16 d) {
-  return sums(fold(a), fold(b), fold(c), fold(d));
+// The halves of a, added, in the lower half; those of b in the upper. By name, since GCC makes a
+// shuffle of the blend, and shuffles are what this is short of.
+inline F8 add_halves(F8 a, F8 b) {
+  return _mm256_add_ps(_mm256_blend_ps(a, b, 0xF0), _mm256_permute2f128_ps(a, b, 0x21));
 }
-inline F4 sums(F4 a, F4 b, F4 c, F4 d) {
-  return F4{sum(a), sum(b), sum(c), sum(d)};
+#endif
+
+// The sums of as many vectors as a vector has lanes, in their order: cheaper than one by one.
+inline F4 sums_of(const F4* v) {
+  return add_quads(add_pairs(v[0], v[1]), add_pairs(v[2], v[3]));
 }
+#if defined(__AVX2__)
+inline F8 sums_of(const F8* v) {
+  return add_quads(add_pairs(add_halves(v[0], v[4]), add_halves(v[1], v[5])),
+                   add_pairs(add_halves(v[2], v[6]), add_halves(v[3], v[7])));
+}
+#endif
 
 // Where each type's neighbours of a row begin: bounds[t] .. bounds[t + 1].
 inline void row_bounds(const PatternView& p, size_t row, EdgeOffset* bounds) {
@@ -60,24 +69,6 @@ inline void ask_ahead(const float* row, size_t stride, size_t width) {
   constexpr size_t kRowsAhead = 4;
   const float* later = row + kRowsAhead * stride;
   for (size_t c = 0; c < width; c += 16) __builtin_prefetch(later + c);
-}
-
-// to = a * b, over a whole row.
-template <class V>
-inline void multiply(float* to, const float* a, const float* b, size_t count) {
-  for (size_t c = 0; c < count; c += lanes<V>) store(to + c, load<V>(a + c) * load<V>(b + c));
-}
-
-// to += a * b.
-template <class V>
-inline void multiply_add(float* to, const float* a, const float* b, size_t count) {
-  for (size_t c = 0; c < count; c += lanes<V>)
-    store(to + c, load<V>(to + c) + load<V>(a + c) * load<V>(b + c));
-}
-
-template <class V>
-inline void clear(float* to, size_t count) {
-  for (size_t c = 0; c < count; c += lanes<V>) store(to + c, V{});
 }
 
 }  // namespace spex::SPEX_ISA

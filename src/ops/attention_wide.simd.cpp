@@ -1,289 +1,371 @@
 // Attention over rows of any width. Up to sixteen edges of a row, whatever their types, form a
-// tile: the scores of all its heads are computed four at a time, exponentials sixteen at a time,
-// and the weighted sums keep their accumulator in a register. Scores of a tile lie as [edge][head].
+// tile, and each head of it is worked on by itself: dot products of eight edges at a time, one
+// exponential for as many edges as a vector has lanes, weighted sums with their accumulators in
+// registers. The rows of a tile stay in the nearest cache from head to head.
 #include "ops/attention_eights.h"
 #include "ops/attention_lanes.h"
 
 namespace spex::SPEX_ISA {
 namespace {
 
-constexpr size_t kScores = kTile * kMaxAttentionHeads;
-
-// The number of heads: a constant for the common ones, so that loops over heads are unrolled.
-template <size_t H>
-inline size_t head_count(const AttentionView& v) {
-  return H > 0 ? H : v.heads;
-}
-
+constexpr size_t kTile = 16;
+constexpr size_t kGroup = 8;       // edges whose dot products are computed together
 constexpr EdgeOffset kAhead = 12;  // edges between asking for a row and using it
 
 struct Tile {
   EdgeOffset first;
   size_t count;
-  const float* x[kTile];
+  const float* x[kTile];  // behind the last edge up to a whole group: its copies
   const float* y[kTile];
   uint8_t type[kTile];
+
+  bool one_type() const { return type[0] == type[count - 1]; }
 };
 
+inline void prefetch_row(const float* row, size_t floats) {
+  for (size_t c = 0; c < floats; c += 16) __builtin_prefetch(row + c);
+}
+
 // The type of an edge ahead is not known; that of the edge at hand is a good guess.
-inline void prefetch(const AttentionView& v, EdgeOffset edge, size_t type) {
-  if (!v.prefetch || edge >= v.pattern.edges) return;
-  size_t id = v.pattern.neighbours[edge];
-  const float* x = v.table.x + id * v.table.x_stride + type * v.table.type_stride;
-  const float* y = v.table.y + id * v.table.stride;
-  for (size_t c = 0; c < v.heads * v.width; c += 16) __builtin_prefetch(x + c);
-  if (x == y) return;
-  for (size_t c = 0; c < v.heads * v.width; c += 16) __builtin_prefetch(y + c);
+inline void prefetch(const AttentionView& v, const Tile& tile) {
+  for (size_t e = 0; e < tile.count && tile.first + e + kAhead < v.pattern.edges; ++e) {
+    size_t id = v.pattern.neighbours[tile.first + e + kAhead];
+    const float* x = v.table.x + id * v.table.x_stride + tile.type[e] * v.table.type_stride;
+    const float* y = v.table.y + id * v.table.stride;
+    prefetch_row(x, v.heads * v.width);
+    if (x != y) prefetch_row(y, v.heads * v.width);
+  }
 }
 
 inline void fill_tile(Tile& tile, const AttentionView& v, const EdgeOffset* bounds,
                       EdgeOffset first) {
+  const TableView& table = v.table;
   EdgeOffset left = bounds[v.pattern.types] - first;
   tile.first = first;
   tile.count = left < kTile ? left : kTile;
-  size_t type = 0;
-  for (size_t e = 0; e < tile.count; ++e) {
-    while (first + e >= bounds[type + 1]) ++type;
-    prefetch(v, first + e + kAhead, type);
-    size_t id = v.pattern.neighbours[first + e];
-    tile.x[e] = v.table.x + id * v.table.x_stride + type * v.table.type_stride;
-    tile.y[e] = v.table.y + id * v.table.stride;
-    tile.type[e] = static_cast<uint8_t>(type);
+  size_t e = 0;
+  for (size_t type = 0; type < v.pattern.types; ++type)
+    for (; e < tile.count && first + e < bounds[type + 1]; ++e) {
+      size_t id = v.pattern.neighbours[first + e];
+      tile.x[e] = table.x + id * table.x_stride + type * table.type_stride;
+      tile.y[e] = table.y + id * table.stride;
+      tile.type[e] = static_cast<uint8_t>(type);
+    }
+  for (; e < kTile && e % kGroup != 0; ++e) {
+    tile.x[e] = tile.x[e - 1];
+    tile.y[e] = tile.y[e - 1];
+    tile.type[e] = tile.type[e - 1];
   }
+  if (v.prefetch) prefetch(v, tile);
 }
 
-// to[e][h] = a_e,h . row_e,h
-template <class V, size_t H>
-inline void dots(float* to, const float* const* a, const float* const* rows, const AttentionView& v,
+inline void store_sums(float* to, const F4* v) {
+  store(to, sums_of(v));
+  store(to + 4, sums_of(v + 4));
+}
+#if defined(__AVX2__)
+inline void store_sums(float* to, const F8* v) {
+  store(to, sums_of(v));
+}
+#endif
+#if defined(__AVX512F__)
+inline void store_sums(float* to, const F16* v) {
+  F8 halves[kGroup];
+  for (size_t i = 0; i < kGroup; ++i)
+    halves[i] = __builtin_shufflevector(v[i], v[i], 0, 1, 2, 3, 4, 5, 6, 7) +
+                __builtin_shufflevector(v[i], v[i], 8, 9, 10, 11, 12, 13, 14, 15);
+  store(to, sums_of(halves));
+}
+#endif
+
+// to[e] = own_e . row_e for a group; `own(e)` is the row's own vector for that edge.
+template <class V, class Own>
+inline void dot_group(float* to, Own&& own, const float* const* rows, size_t at, size_t width) {
+  V products[kGroup];
+  for (size_t e = 0; e < kGroup; ++e) products[e] = load<V>(own(e)) * load<V>(rows[e] + at);
+  for (size_t c = lanes<V>; c < width; c += lanes<V>)
+    for (size_t e = 0; e < kGroup; ++e)
+      products[e] += load<V>(own(e) + c) * load<V>(rows[e] + at + c);
+  store_sums(to, products);
+}
+
+// to[e] = own . row_e, over the `width` columns of a head that begin at column `at` of the rows.
+template <class V>
+inline void dots(float* to, const float* own, const float* const* rows, size_t at, size_t width,
                  size_t count) {
-  const float* left[kScores + 4];
-  const float* right[kScores + 4];
-  size_t pairs = 0;
-  for (size_t e = 0; e < count; ++e)
-    for (size_t h = 0; h < head_count<H>(v); ++h, ++pairs) {
-      left[pairs] = a[e] + h * v.width;
-      right[pairs] = rows[e] + h * v.width;
-    }
-  for (size_t p = pairs; p % 4 != 0; ++p) {  // the last group is completed with copies
-    left[p] = left[0];
-    right[p] = right[0];
-  }
-  for (size_t p = 0; p < pairs; p += 4) {
-    V product[4];
-    for (size_t i = 0; i < 4; ++i) product[i] = load<V>(left[p + i]) * load<V>(right[p + i]);
-    for (size_t c = lanes<V>; c < v.width; c += lanes<V>)
-      for (size_t i = 0; i < 4; ++i)
-        product[i] += load<V>(left[p + i] + c) * load<V>(right[p + i] + c);
-    store(to + p, sums(product[0], product[1], product[2], product[3]));
+  for (size_t e = 0; e < count; e += kGroup)
+    dot_group<V>(
+        to + e, [own](size_t) { return own; }, rows + e, at, width);
+}
+
+// The same, where each type's edges meet a vector of their own, `step` floats after each other.
+template <class V>
+inline void dots_by_type(float* to, const float* own, size_t step, const Tile& tile, size_t at,
+                         size_t width) {
+  for (size_t e = 0; e < tile.count; e += kGroup) {
+    const uint8_t* type = tile.type + e;
+    const float* first = own + type[0] * step;
+    if (type[0] == type[kGroup - 1])
+      dot_group<V>(
+          to + e, [first](size_t) { return first; }, tile.x + e, at, width);
+    else
+      dot_group<V>(
+          to + e, [&](size_t i) { return own + type[i] * step; }, tile.x + e, at, width);
   }
 }
 
-// Dot products become weights. Where `uncut` is given it gets 1 where the clamp did nothing, else
-// 0.
-template <size_t H>
-inline void weights(float* s, float* uncut, const AttentionView& v, const Tile& tile) {
-  size_t heads = head_count<H>(v);
-  for (size_t e = 0; e < tile.count; ++e)
-    for (size_t h = 0; h < heads; ++h) {
-      s[e * heads + h] += v.bias[tile.type[e] * heads + h];
-      if (v.pattern.values)
-        s[e * heads + h] += v.value_weight[h] * v.pattern.values[tile.first + e];
-    }
-  for (size_t p = 0; p < tile.count * heads; p += 16) {
-    F16 x = load<F16>(s + p);
-    F16 bounded = clamp(x, v.clamp);
-    store(s + p, exponential(bounded));
-    if (uncut) store(uncut + p, bounded == x ? F16{} + 1.0F : F16{});
+// Lanes that hold an edge, of those from edge `e` on.
+inline Ints present(const Tile& tile, size_t e) {
+  return lane_numbers() < static_cast<int>(tile.count - e);
+}
+
+inline void add_bias(float* s, const AttentionView& v, const Tile& tile, size_t head) {
+  if (tile.one_type()) {
+    float bias = v.bias[tile.type[0] * v.heads + head];
+    for (size_t e = 0; e < tile.count; e += kLanes) store(s + e, load<Floats>(s + e) + bias);
+  } else {
+    for (size_t e = 0; e < tile.count; ++e) s[e] += v.bias[tile.type[e] * v.heads + head];
+  }
+  if (v.pattern.values)
+    for (size_t e = 0; e < tile.count; ++e)
+      s[e] += v.value_weight[head] * v.pattern.values[tile.first + e];
+}
+
+// Dot products of a head become weights, zero behind the last edge.
+inline void weights(float* s, const AttentionView& v, const Tile& tile, size_t head) {
+  add_bias(s, v, tile, head);
+  for (size_t e = 0; e < tile.count; e += kLanes) {
+    Floats w = exponential(clamp(load<Floats>(s + e), v.clamp));
+    store(s + e, present(tile, e) ? w : Floats{});
   }
 }
 
-// to_h += sum over edges [begin, end) of w[e][h] row_e,h
-template <class V, size_t H>
-inline void weighted_sum(float* to, const float* w, const float* const* rows,
-                         const AttentionView& v, size_t begin, size_t end) {
-  for (size_t h = 0; h < head_count<H>(v); ++h)
-    for (size_t c = h * v.width; c < (h + 1) * v.width; c += lanes<V>) {
-      V part = V{};  // summed apart from the total: long rows lose fewer digits
-      for (size_t e = begin; e < end; ++e)
-        part += load<V>(rows[e] + c) * w[e * head_count<H>(v) + h];
-      store(to + c, load<V>(to + c) + part);
-    }
+// to += the sum over edges [begin, end) of w[e] row_e, over N vectors.
+template <class V, size_t N>
+inline void weighted_strip(float* to, const float* w, const float* const* rows, size_t at,
+                           size_t begin, size_t end) {
+  V part[N] = {};  // summed apart from the total: long rows lose fewer digits
+  for (size_t e = begin; e < end; ++e)
+    for (size_t i = 0; i < N; ++i) part[i] += w[e] * load<V>(rows[e] + at + i * lanes<V>);
+  for (size_t i = 0; i < N; ++i) store(to + i * lanes<V>, load<V>(to + i * lanes<V>) + part[i]);
+}
+
+// The same over a head's columns.
+template <class V>
+inline void weighted_sum(float* to, const float* w, const float* const* rows, size_t at,
+                         size_t width, size_t begin, size_t end) {
+  constexpr size_t kStep = lanes<V>;
+  size_t c = 0;
+  for (; c + 8 * kStep <= width; c += 8 * kStep)
+    weighted_strip<V, 8>(to + c, w, rows, at + c, begin, end);
+  for (; c + 4 * kStep <= width; c += 4 * kStep)
+    weighted_strip<V, 4>(to + c, w, rows, at + c, begin, end);
+  for (; c < width; c += kStep) weighted_strip<V, 1>(to + c, w, rows, at + c, begin, end);
+}
+
+// to = a * b, over a whole row.
+template <class V>
+inline void multiply(float* to, const float* a, const float* b, size_t count) {
+  for (size_t c = 0; c < count; c += lanes<V>) store(to + c, load<V>(a + c) * load<V>(b + c));
+}
+
+// to += a * b.
+template <class V>
+inline void multiply_add(float* to, const float* a, const float* b, size_t count) {
+  for (size_t c = 0; c < count; c += lanes<V>)
+    store(to + c, load<V>(to + c) + load<V>(a + c) * load<V>(b + c));
+}
+
+template <class V>
+inline void clear(float* to, size_t count) {
+  for (size_t c = 0; c < count; c += lanes<V>) store(to + c, V{});
 }
 
 // The row's own vector times every type's modulation; folded, that is what the rows are.
-template <class V, size_t H>
+template <class V>
 inline const float* modulate(float* room, const float* row, const AttentionView& v) {
-  size_t width = head_count<H>(v) * v.width;
+  size_t width = v.heads * v.width;
   if (v.folded) return row;
   for (size_t t = 0; t < v.pattern.types; ++t)
     multiply<V>(room + t * width, row, v.mod + t * width, width);
   return room;
 }
 
-// Each edge's view of a table with one row per type.
-inline void by_type(const float** to, const float* table, const Tile& tile, size_t width) {
-  for (size_t e = 0; e < tile.count; ++e) to[e] = table + tile.type[e] * width;
+// Of numbers that are zero behind the tile's last edge.
+inline float sum_of(const float* w, size_t count) {
+  Floats sums{};
+  for (size_t e = 0; e < count; e += kLanes) sums += load<Floats>(w + e);
+  for (int step = 1; step < static_cast<int>(kLanes); step *= 2)
+    sums += __builtin_shuffle(sums, lane_numbers() ^ step);
+  return sums[0];
 }
 
-// Calls body(tile, weights [e][h]) for every tile of a row.
-template <class V, size_t H, class Body>
+// Calls body(tile, head, weights) for every head of every tile of a row.
+template <class V, class Body>
 inline void for_weights(const AttentionView& v, const float* q, size_t row, Body&& body) {
   alignas(64) float room[kMaxEdgeTypes * kMaxAttentionWidth];
-  alignas(64) float w[kScores];
+  alignas(64) float w[kTile] = {};
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
   const float* own = q + row * v.query_floats();
   ask_ahead(own, v.query_floats(), v.query_floats());
-  const float* a = modulate<V, H>(room, own, v);
+  const float* a = modulate<V>(room, own, v);
   Tile tile;
-  const float* left[kTile];
   for (EdgeOffset e = bounds[0]; e < bounds[v.pattern.types]; e += kTile) {
     fill_tile(tile, v, bounds, e);
-    by_type(left, a, tile, head_count<H>(v) * v.width);
-    dots<V, H>(w, left, tile.x, v, tile.count);
-    weights<H>(w, nullptr, v, tile);
-    body(tile, w);
+    for (size_t h = 0; h < v.heads; ++h) {
+      size_t at = h * v.width;
+      dots_by_type<V>(w, a + at, v.heads * v.width, tile, at, v.width);
+      weights(w, v, tile, h);
+      body(tile, h, w);
+    }
   }
 }
 
-template <class V, size_t H>
+template <class V>
 void forward_row(const AttentionForward& c, size_t row) {
   const AttentionView& v = c.view;
-  size_t width = head_count<H>(v) * v.width;
+  size_t width = v.heads * v.width;
   float totals[kMaxAttentionHeads] = {};
   float* out = c.out + row * width;
   ask_ahead(out, width, width);
   clear<V>(out, width);
-  for_weights<V, H>(v, c.q, row, [&](const Tile& tile, const float* w) {
-    for (size_t h = 0; h < head_count<H>(v); ++h) {
-      float part = 0.0F;
-      for (size_t e = 0; e < tile.count; ++e) part += w[e * head_count<H>(v) + h];
-      totals[h] += part;
-    }
-    weighted_sum<V, H>(out, w, tile.y, v, 0, tile.count);
+  for_weights<V>(v, c.q, row, [&](const Tile& tile, size_t h, const float* w) {
+    totals[h] += sum_of(w, tile.count);
+    weighted_sum<V>(out + h * v.width, w, tile.y, h * v.width, v.width, 0, tile.count);
   });
-  for (size_t h = 0; h < head_count<H>(v); ++h) {
+  for (size_t h = 0; h < v.heads; ++h) {
     float inverse = 1.0F / (totals[h] + kSoftmaxEpsilon);
-    c.inverse_sum[row * head_count<H>(v) + h] = inverse;
+    c.inverse_sum[row * v.heads + h] = inverse;
     for (size_t d = h * v.width; d < (h + 1) * v.width; d += lanes<V>)
       store(out + d, load<V>(out + d) * inverse);
   }
 }
 
-template <class V, size_t H>
+template <class V>
 void scores_row(const AttentionScores& c, size_t row) {
   const AttentionView& v = c.view;
   float totals[kMaxAttentionHeads] = {};
   EdgeOffset begin = ~EdgeOffset{0}, end = 0;
-  for_weights<V, H>(v, c.q, row, [&](const Tile& tile, const float* w) {
+  for_weights<V>(v, c.q, row, [&](const Tile& tile, size_t h, const float* w) {
     begin = tile.first < begin ? tile.first : begin;
     end = tile.first + tile.count;
-    for (size_t h = 0; h < head_count<H>(v); ++h) {
-      float part = 0.0F;
-      for (size_t e = 0; e < tile.count; ++e) {
-        part += w[e * head_count<H>(v) + h];
-        c.scores[(tile.first - c.first_edge + e) * head_count<H>(v) + h] =
-            w[e * head_count<H>(v) + h];
-      }
-      totals[h] += part;
-    }
+    totals[h] += sum_of(w, tile.count);
+    float* to = c.scores + (tile.first - c.first_edge) * v.heads + h;
+    for (size_t e = 0; e < tile.count; ++e) to[e * v.heads] = w[e];
   });
   for (EdgeOffset e = begin; e < end; ++e)
-    for (size_t h = 0; h < head_count<H>(v); ++h)
-      c.scores[(e - c.first_edge) * head_count<H>(v) + h] /= totals[h];
+    for (size_t h = 0; h < v.heads; ++h) c.scores[(e - c.first_edge) * v.heads + h] /= totals[h];
 }
 
-// s: weights in, ds out. u holds g . v.
-template <size_t H>
-inline void score_gradients(float* s, const float* u, const float* uncut,
-                            const AttentionBackward& c, size_t row, const Tile& tile) {
-  size_t heads = head_count<H>(c.view);
-  for (size_t e = 0; e < tile.count; ++e) {
-    size_t query = c.key_side ? c.view.pattern.neighbours[tile.first + e] : row;
-    for (size_t h = 0; h < heads; ++h)
-      s[e * heads + h] *= uncut[e * heads + h] * (u[e * heads + h] - c.delta[query * heads + h]);
+// delta of the queries of edges from `e` on.
+inline Floats deltas(const AttentionBackward& c, size_t row, const Tile& tile, size_t head,
+                     size_t e) {
+  size_t heads = c.view.heads;
+  if (!c.key_side) return Floats{} + c.delta[row * heads + head];
+  const NodeId* queries = c.view.pattern.neighbours + tile.first;
+  Floats v;
+  for (size_t l = 0; l < kLanes; ++l)
+    v[l] = c.delta[queries[e + l < tile.count ? e + l : tile.count - 1] * heads + head];
+  return v;
+}
+
+// s: dot products in, weights out; u: g . v in, ds out. Both are zero behind the last edge.
+inline void weights_and_gradients(float* s, float* u, const AttentionBackward& c, size_t row,
+                                  const Tile& tile, size_t head) {
+  add_bias(s, c.view, tile, head);
+  for (size_t e = 0; e < tile.count; e += kLanes) {
+    Floats x = load<Floats>(s + e);
+    Floats bounded = clamp(x, c.view.clamp);
+    Ints here = present(tile, e);
+    Floats w = here ? exponential(bounded) : Floats{};
+    Floats ds = w * (load<Floats>(u + e) - deltas(c, row, tile, head, e));
+    store(s + e, w);
+    store(u + e, (bounded == x) & here ? ds : Floats{});
   }
 }
 
-template <size_t H>
-inline void add_bias_gradients(const AttentionBackward& c, const float* ds, const Tile& tile) {
-  size_t heads = head_count<H>(c.view);
-  for (size_t e = 0; e < tile.count; ++e)
-    for (size_t h = 0; h < heads; ++h) {
-      c.dbias[tile.type[e] * heads + h] += ds[e * heads + h];
-      if (c.dweight) c.dweight[h] += ds[e * heads + h] * c.view.pattern.values[tile.first + e];
-    }
+inline void add_bias_gradients(const AttentionBackward& c, const float* ds, const Tile& tile,
+                               size_t head) {
+  if (tile.one_type())
+    c.dbias[tile.type[0] * c.view.heads + head] += sum_of(ds, tile.count);
+  else
+    for (size_t e = 0; e < tile.count; ++e) c.dbias[tile.type[e] * c.view.heads + head] += ds[e];
+  if (c.dweight)
+    for (size_t e = 0; e < tile.count; ++e)
+      c.dweight[head] += ds[e] * c.view.pattern.values[tile.first + e];
 }
+
+struct TileGradients {
+  alignas(64) float s[kTile] = {};
+  alignas(64) float u[kTile] = {};
+};
 
 // A key is its own value and meets each type's vector of a query, so one sum takes all.
 template <class V>
 void backward_folded_key(const AttentionBackward& c, size_t row) {
   const AttentionView& v = c.view;
-  alignas(64) float s[kTile];
-  alignas(64) float u[kTile];
-  alignas(64) float uncut[kTile];
+  TileGradients g;
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
-  const float* row_x = c.row_x + row * c.x_stride;
+  const float* own = c.row_x + row * c.x_stride;
   float* dx = c.dx + row * c.x_stride;
-  ask_ahead(row_x, c.x_stride, v.width);
+  ask_ahead(own, c.x_stride, v.width);
   ask_ahead(dx, c.x_stride, v.width);
   clear<V>(dx, v.width);
   Tile tile;
-  const float* own[kTile];
-  for (size_t e = 0; e < kTile; ++e) own[e] = row_x;
   for (EdgeOffset first = bounds[0]; first < bounds[v.pattern.types]; first += kTile) {
     fill_tile(tile, v, bounds, first);
-    dots<V, 1>(s, own, tile.x, v, tile.count);
-    dots<V, 1>(u, own, tile.y, v, tile.count);
-    weights<1>(s, uncut, v, tile);
-    weighted_sum<V, 1>(dx, s, tile.y, v, 0, tile.count);
-    score_gradients<1>(s, u, uncut, c, row, tile);
-    weighted_sum<V, 1>(dx, s, tile.x, v, 0, tile.count);
+    dots<V>(g.s, own, tile.x, 0, v.width, tile.count);
+    dots<V>(g.u, own, tile.y, 0, v.width, tile.count);
+    weights_and_gradients(g.s, g.u, c, row, tile, 0);
+    weighted_sum<V>(dx, g.s, tile.y, 0, v.width, 0, tile.count);
+    weighted_sum<V>(dx, g.u, tile.x, 0, v.width, 0, tile.count);
   }
 }
 
-template <class V, size_t H>
+// One head of one tile: dy += sum w y, da of each type += sum ds x.
+template <class V>
+inline void backward_head(const AttentionBackward& c, const Tile& tile, size_t row, size_t head,
+                          const float* a, float* da, float* dy) {
+  const AttentionView& v = c.view;
+  size_t width = v.heads * v.width, at = head * v.width;
+  TileGradients g;
+  dots_by_type<V>(g.s, a + at, width, tile, at, v.width);
+  dots<V>(g.u, c.row_y + row * c.y_stride + at, tile.y, at, v.width, tile.count);
+  weights_and_gradients(g.s, g.u, c, row, tile, head);
+  if (dy) weighted_sum<V>(dy + at, g.s, tile.y, at, v.width, 0, tile.count);
+  for (size_t begin = 0, end; begin < tile.count; begin = end) {  // runs of one type
+    for (end = begin + 1; end < tile.count && tile.type[end] == tile.type[begin];) ++end;
+    weighted_sum<V>(da + tile.type[begin] * width + at, g.u, tile.x, at, v.width, begin, end);
+  }
+  if (!c.key_side) add_bias_gradients(c, g.u, tile, head);
+}
+
+template <class V>
 void backward_row(const AttentionBackward& c, size_t row) {
   const AttentionView& v = c.view;
   if (v.folded && c.key_side) return backward_folded_key<V>(c, row);
-  size_t width = head_count<H>(v) * v.width;
-  size_t types = v.pattern.types;
+  size_t width = v.heads * v.width, types = v.pattern.types;
   alignas(64) float room[kMaxEdgeTypes * kMaxAttentionWidth];
   alignas(64) float da_room[kMaxEdgeTypes * kMaxAttentionWidth];
   const float* row_x = c.row_x + row * c.x_stride;
   float* dx = c.dx + row * c.x_stride;
   float* dy = c.key_side ? c.dy + row * c.y_stride : nullptr;
   float* da = v.folded ? dx : da_room;
-  alignas(64) float s[kScores];
-  alignas(64) float u[kScores];
-  alignas(64) float uncut[kScores];
   EdgeOffset bounds[kMaxEdgeTypes + 1];
   row_bounds(v.pattern, row, bounds);
   ask_ahead(row_x, c.x_stride, v.query_floats());
   ask_ahead(dx, c.x_stride, v.query_floats());
   ask_ahead(c.row_y + row * c.y_stride, c.y_stride, width);
   if (dy) ask_ahead(dy, c.y_stride, width);
-  const float* a = modulate<V, H>(room, row_x, v);
+  const float* a = modulate<V>(room, row_x, v);
   clear<V>(da, types * width);
   if (dy) clear<V>(dy, width);
   Tile tile;
-  const float* left[kTile];
-  const float* row_y[kTile];
-  for (size_t e = 0; e < kTile; ++e) row_y[e] = c.row_y + row * c.y_stride;
   for (EdgeOffset first = bounds[0]; first < bounds[types]; first += kTile) {
     fill_tile(tile, v, bounds, first);
-    by_type(left, a, tile, width);
-    dots<V, H>(s, left, tile.x, v, tile.count);
-    dots<V, H>(u, row_y, tile.y, v, tile.count);
-    weights<H>(s, uncut, v, tile);
-    if (dy) weighted_sum<V, H>(dy, s, tile.y, v, 0, tile.count);
-    score_gradients<H>(s, u, uncut, c, row, tile);
-    for (size_t begin = 0, end; begin < tile.count; begin = end) {  // runs of one type
-      for (end = begin + 1; end < tile.count && tile.type[end] == tile.type[begin];) ++end;
-      weighted_sum<V, H>(da + tile.type[begin] * width, s, tile.x, v, begin, end);
-    }
-    if (!c.key_side) add_bias_gradients<H>(c, s, tile);
+    for (size_t h = 0; h < v.heads; ++h) backward_head<V>(c, tile, row, h, a, da, dy);
   }
   if (v.folded) return;
   clear<V>(dx, width);
@@ -294,49 +376,43 @@ void backward_row(const AttentionBackward& c, size_t row) {
   }
 }
 
-template <class V, size_t H>
+template <class V>
 void forward_rows(const AttentionForward& c, size_t begin, size_t end) {
-  for (size_t row = begin; row < end; ++row) forward_row<V, H>(c, row);
+  for (size_t row = begin; row < end; ++row) forward_row<V>(c, row);
 }
-template <class V, size_t H>
+template <class V>
 void scores_rows(const AttentionScores& c, size_t begin, size_t end) {
-  for (size_t row = begin; row < end; ++row) scores_row<V, H>(c, row);
+  for (size_t row = begin; row < end; ++row) scores_row<V>(c, row);
 }
-template <class V, size_t H>
+template <class V>
 void backward_rows(const AttentionBackward& c, size_t begin, size_t end) {
-  for (size_t row = begin; row < end; ++row) backward_row<V, H>(c, row);
+  for (size_t row = begin; row < end; ++row) backward_row<V>(c, row);
 }
 
 }  // namespace
 
-// Calls rows<V, H> for the vector and the number of heads that fit.
-#define SPEX_WIDE(rows)                                                    \
-  do {                                                                     \
-    size_t width = c.view.width, heads = c.view.heads;                     \
-    if (width % 16 == 0 && heads == 1) return rows<F16, 1>(c, begin, end); \
-    if (width % 16 == 0 && heads == 2) return rows<F16, 2>(c, begin, end); \
-    if (width % 16 == 0) return rows<F16, 0>(c, begin, end);               \
-    if (width % 8 == 0 && heads == 4) return rows<F8, 4>(c, begin, end);   \
-    if (width % 8 == 0) return rows<F8, 0>(c, begin, end);                 \
-    rows<F4, 0>(c, begin, end);                                            \
-  } while (false)
+// Calls rows<V> for the widest native vector that divides the head's width.
+#if defined(__AVX512F__)
+#define SPEX_WIDE(rows)                               \
+  (c.view.width % 16 == 0  ? rows<F16>(c, begin, end) \
+   : c.view.width % 8 == 0 ? rows<F8>(c, begin, end)  \
+                           : rows<F4>(c, begin, end))
+#elif defined(__AVX2__)
+#define SPEX_WIDE(rows) (c.view.width % 8 == 0 ? rows<F8>(c, begin, end) : rows<F4>(c, begin, end))
+#else
+#define SPEX_WIDE(rows) rows<F4>(c, begin, end)
+#endif
 
 void attention_forward(const AttentionForward& c, size_t begin, size_t end) {
-#ifdef __AVX512F__
-  if (c.view.eights) return eights_forward(c, begin, end);
-#endif
-  SPEX_WIDE(forward_rows);
+  takes_eights(c.view) ? eights_forward(c, begin, end) : SPEX_WIDE(forward_rows);
 }
 
 void attention_scores(const AttentionScores& c, size_t begin, size_t end) {
-  SPEX_WIDE(scores_rows);
+  takes_eights(c.view) ? eights_scores(c, begin, end) : SPEX_WIDE(scores_rows);
 }
 
 void attention_backward(const AttentionBackward& c, size_t begin, size_t end) {
-#ifdef __AVX512F__
-  if (c.view.eights) return eights_backward(c, begin, end);
-#endif
-  SPEX_WIDE(backward_rows);
+  takes_eights(c.view) ? eights_backward(c, begin, end) : SPEX_WIDE(backward_rows);
 }
 
 #undef SPEX_WIDE

@@ -5,8 +5,9 @@
 namespace spex::SPEX_ISA {
 namespace {
 
-inline F8 score_part(const float* s, const float* bias, float scale, size_t i, size_t numbers) {
-  F8 t = scale * load_part(s + i, numbers, 0.0F);
+inline RowFloats score_part(const float* s, const float* bias, float scale, size_t i,
+                            size_t numbers) {
+  RowFloats t = scale * load_part(s + i, numbers, 0.0F);
   return bias ? t + load_part(bias + i, numbers, 0.0F) : t;
 }
 
@@ -37,35 +38,35 @@ inline void hop_weights(float* p, const Hops& h) {
 }  // namespace
 
 float largest_score(const float* s, const float* bias, float scale, size_t count) {
-  F8 most = F8{} - kInfinity;
-  for (size_t i = 0; i < count; i += kLanes) {
+  RowFloats most = RowFloats{} - kInfinity;
+  for (size_t i = 0; i < count; i += kStep) {
     size_t numbers = numbers_from(i, count);
-    F8 t = score_part(s, bias, scale, i, numbers);
-    if (numbers < kLanes)
-      for (size_t l = numbers; l < kLanes; ++l) t[l] = -kInfinity;
+    RowFloats t = score_part(s, bias, scale, i, numbers);
+    if (numbers < kStep)
+      for (size_t l = numbers; l < kStep; ++l) t[l] = -kInfinity;
     most = t > most ? t : most;
   }
   return largest_lane(most);
 }
 
 float softmax_terms(float* s, const float* bias, float scale, float shift, size_t count) {
-  F8 sums{};
-  for (size_t i = 0; i < count; i += kLanes) {
+  RowFloats sums{};
+  for (size_t i = 0; i < count; i += kStep) {
     size_t numbers = numbers_from(i, count);
-    F8 below = score_part(s, bias, scale, i, numbers) - shift;
-    F8 e = below < -80.0F ? F8{} : exponential(clamp(below, 80.0F));
+    RowFloats below = score_part(s, bias, scale, i, numbers) - shift;
+    RowFloats e = below < -80.0F ? RowFloats{} : exponential(clamp(below, 80.0F));
     store_part(s + i, e, numbers);
-    if (numbers < kLanes)
-      for (size_t l = numbers; l < kLanes; ++l) e[l] = 0.0F;
+    if (numbers < kStep)
+      for (size_t l = numbers; l < kStep; ++l) e[l] = 0.0F;
     sums += e;
   }
   return sum_of(sums);
 }
 
 void score_gradients(float* dp, const float* p, float inner, float scale, size_t count) {
-  for (size_t i = 0; i < count; i += kLanes) {
+  for (size_t i = 0; i < count; i += kStep) {
     size_t numbers = numbers_from(i, count);
-    F8 d = load_part(dp + i, numbers, 0.0F) - inner;
+    RowFloats d = load_part(dp + i, numbers, 0.0F) - inner;
     store_part(dp + i, scale * load_part(p + i, numbers, 0.0F) * d, numbers);
   }
 }

@@ -10,18 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/vectors.h"
 #include "ops/neighbour_rows.h"
-#include "ops/vectors.h"
 
 namespace spex::SPEX_ISA {
 
-#if defined(__AVX512F__)
-typedef F16 Native;
-#elif defined(__AVX2__)
-typedef F8 Native;
-#else
-typedef F4 Native;
-#endif
+using Native = Floats;
 
 template <class Vec>
 inline constexpr size_t floats_in = sizeof(Vec) / sizeof(float);
@@ -190,7 +184,7 @@ TileFunction tile_function(size_t vectors, size_t heads) {
 template <bool Sum, bool Dot>
 TileFunction tile_function(size_t lanes_wanted, size_t vectors, size_t heads) {
   if (lanes_wanted == floats_in<Native>) return tile_function<Native, Sum, Dot>(vectors, heads);
-  if constexpr (lanes < Native >> 8)
+  if constexpr (sizeof(Native) > sizeof(F8))
     if (lanes_wanted == 8) return tile_function<F8, Sum, Dot>(vectors, heads);
   if (lanes_wanted == 4) return tile_function<F4, Sum, Dot>(vectors, heads);
   return tile_function<float, Sum, Dot>(vectors, heads);

@@ -7,8 +7,8 @@
 
 namespace spex {
 
-// How rows are laid on vectors of eight: rows of 1, 2, 4 or 8 numbers share one vector, longer ones
-// take several. Per-column arrays are repeated, or padded with zeros, to whole vectors.
+// How rows are laid on vectors of up to eight: rows of 1, 2 or 4 numbers share one vector, longer
+// ones take several. Per-column arrays are repeated, or padded with zeros, to eights.
 constexpr size_t row_group(size_t cols) {
   return cols == 1 || cols == 2 || cols == 4 ? 8 : cols;
 }

@@ -1,13 +1,17 @@
+// A row lies on vectors of at most eight lanes; rows of 1, 2 or 4 numbers share one.
 #include "ops/row_kernels.h"
 
+#include "core/vectors.h"
+
+#if defined(__AVX2__)
 #include <immintrin.h>
+#endif
 
 namespace spex::SPEX_ISA {
 namespace {
 
-using Vec = float __attribute__((vector_size(32)));
-using Unaligned = float __attribute__((vector_size(32), aligned(4), may_alias));
-using Lanes = int __attribute__((vector_size(32)));
+using Vec = RowFloats;
+constexpr size_t kStep = lanes<Vec>;
 
 inline Vec all(float value) {
   return Vec{} + value;
@@ -17,17 +21,22 @@ inline Vec square_root(Vec v) {
 #if defined(__AVX2__)
   return (Vec)_mm256_sqrt_ps((__m256)v);
 #else
-  for (int l = 0; l < 8; ++l) v[l] = __builtin_sqrtf(v[l]);
+  for (size_t l = 0; l < kStep; ++l) v[l] = __builtin_sqrtf(v[l]);
   return v;
 #endif
 }
 
-// In every lane, the sum of the G lanes of its row.
-template <int G>
+// In every lane, the sum of the G lanes of its row, or of all of them where the row has more.
+template <size_t G>
 inline Vec row_sum(Vec v) {
-  if (G >= 8) v += __builtin_shuffle(v, Lanes{4, 5, 6, 7, 0, 1, 2, 3});
-  if (G >= 4) v += __builtin_shuffle(v, Lanes{2, 3, 0, 1, 6, 7, 4, 5});
-  if (G >= 2) v += __builtin_shuffle(v, Lanes{1, 0, 3, 2, 5, 4, 7, 6});
+#if defined(__AVX2__)
+  if (G >= 8) v += __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+  if (G >= 4) v += __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+  if (G >= 2) v += __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+#else
+  if (G >= 4) v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
+  if (G >= 2) v += __builtin_shufflevector(v, v, 1, 0, 3, 2);
+#endif
   return v;
 }
 
@@ -36,31 +45,28 @@ inline Vec row_sum(Vec v) {
 struct Group {
   size_t count;  // numbers in it
 
-  size_t vectors() const { return (count + 7) / 8; }
+  size_t vectors() const { return (count + kStep - 1) / kStep; }
   Vec load(const float* p, size_t k) const {
-    if (8 * k + 8 <= count) return *reinterpret_cast<const Unaligned*>(p + 8 * k);
+    if (kStep * (k + 1) <= count) return SPEX_ISA::load<Vec>(p + kStep * k);
     Vec v = {};
-    for (size_t l = 0; 8 * k + l < count; ++l) v[l] = p[8 * k + l];
+    for (size_t l = 0; kStep * k + l < count; ++l) v[l] = p[kStep * k + l];
     return v;
   }
   void store(float* p, size_t k, Vec v) const {
-    if (8 * k + 8 <= count) {
-      *reinterpret_cast<Unaligned*>(p + 8 * k) = v;
-      return;
-    }
-    for (size_t l = 0; 8 * k + l < count; ++l) p[8 * k + l] = v[l];
+    if (kStep * (k + 1) <= count) return SPEX_ISA::store(p + kStep * k, v);
+    for (size_t l = 0; kStep * k + l < count; ++l) p[kStep * k + l] = v[l];
   }
   // Zeros the lanes beyond the end.
   Vec filled(Vec v, size_t k) const {
-    if (8 * k + 8 <= count) return v;
-    Lanes lane = {0, 1, 2, 3, 4, 5, 6, 7};
-    return lane < static_cast<int>(count - 8 * k) ? v : Vec{};
+    if (kStep * (k + 1) <= count) return v;
+    return lane_numbers<Integers<Vec>>() < static_cast<int>(count - kStep * k) ? v : Vec{};
   }
 };
 
 template <class Body>
 inline void for_groups(size_t rows, size_t cols, Body&& body) {
-  size_t size = rows * cols, step = row_group(cols);
+  size_t size = rows * cols;
+  size_t step = cols == 1 || cols == 2 || cols == 4 ? kStep : cols;
   for (size_t begin = 0; begin < size; begin += step)
     body(begin, Group{begin + step <= size ? step : size - begin});
 }
@@ -69,7 +75,7 @@ struct RowMoments {
   Vec mean, inverse;
 };
 
-template <int G>
+template <size_t G>
 inline RowMoments moments(const float* x, Group group, float over_cols, float epsilon) {
   Vec sum = {};
   for (size_t k = 0; k < group.vectors(); ++k) sum += group.load(x, k);
@@ -83,10 +89,10 @@ inline RowMoments moments(const float* x, Group group, float over_cols, float ep
 }
 
 inline Vec column(const float* values, size_t k) {
-  return *reinterpret_cast<const Unaligned*>(values + 8 * k);
+  return load<Vec>(values + kStep * k);
 }
 
-template <int G>
+template <size_t G>
 void layer_norm_of(float* y, const float* x, const float* gain, const float* bias, float epsilon,
                    size_t rows, size_t cols) {
   float over_cols = 1.0F / static_cast<float>(cols);
@@ -100,7 +106,7 @@ void layer_norm_of(float* y, const float* x, const float* gain, const float* bia
 }
 
 // With g = gain dy and xhat = (x - mean) s: dx = s (g - mean(g) - xhat mean(g xhat)).
-template <int G>
+template <size_t G>
 void layer_norm_backward_of(float* dy, float* dgain, float* dbias, const float* x,
                             const float* gain, float epsilon, size_t rows, size_t cols) {
   float over_cols = 1.0F / static_cast<float>(cols);
@@ -110,8 +116,8 @@ void layer_norm_backward_of(float* dy, float* dgain, float* dbias, const float* 
     for (size_t k = 0; k < group.vectors(); ++k) {
       Vec d = group.load(dy + at, k);
       Vec hat = (group.load(x + at, k) - m.mean) * m.inverse;
-      *reinterpret_cast<Unaligned*>(dgain + 8 * k) += d * hat;
-      *reinterpret_cast<Unaligned*>(dbias + 8 * k) += d;
+      store(dgain + kStep * k, column(dgain, k) + d * hat);
+      store(dbias + kStep * k, column(dbias, k) + d);
       Vec g = d * column(gain, k);
       sum += g;
       dot += g * hat;
@@ -127,7 +133,7 @@ void layer_norm_backward_of(float* dy, float* dgain, float* dbias, const float* 
 }
 
 // max(|x|, floor) of the rows of a group, in every lane.
-template <int G>
+template <size_t G>
 inline Vec norms(const float* x, Group group, float floor) {
   Vec squares = {};
   for (size_t k = 0; k < group.vectors(); ++k) {
@@ -138,7 +144,7 @@ inline Vec norms(const float* x, Group group, float floor) {
   return norm > floor ? norm : all(floor);
 }
 
-template <int G>
+template <size_t G>
 void normalize_of(float* y, const float* x, float s, float floor, size_t rows, size_t cols) {
   for_groups(rows, cols, [&](size_t at, Group group) {
     Vec factor = s / norms<G>(x + at, group, floor);
@@ -149,7 +155,7 @@ void normalize_of(float* y, const float* x, float s, float floor, size_t rows, s
 
 // With n = |x|: dx = s / n (dy - x (x . dy) / n^2), ds = sum of (x . dy) / n. Where n is below the
 // floor it is a constant: the second term is zero.
-template <int G>
+template <size_t G>
 double normalize_backward_of(float* dy, const float* x, float s, float floor, size_t rows,
                              size_t cols) {
   Vec ds = {};
@@ -165,7 +171,7 @@ double normalize_backward_of(float* dy, const float* x, float s, float floor, si
       group.store(dy + at, k, factor * (group.load(dy + at, k) - group.load(x + at, k) * back));
   });
   double total = 0;
-  for (int l = 0; l < 8; l += G) total += ds[l];
+  for (size_t l = 0; l < kStep; l += G) total += ds[l];
   return total;
 }
 

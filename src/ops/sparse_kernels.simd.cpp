@@ -1,73 +1,62 @@
-// Both kernels run over the dense side in strips of columns that fit the registers: 64 numbers
-// where the width allows, then 32, 16, 8, 4, 1.
+// Both kernels run over the dense side in strips of columns that fit the registers: eight vectors
+// where the width allows, then four, two, one, then single columns.
 #include "ops/sparse_kernels.h"
+
+#include "core/vectors.h"
 
 namespace spex::SPEX_ISA {
 namespace {
 
-// Spelled out one by one: GCC drops the attributes when the size depends on a template parameter.
-template <int Size>
-struct Strip;
-template <>
-struct Strip<16> {
-  using Vec = float __attribute__((vector_size(64), aligned(4), may_alias));
-};
-template <>
-struct Strip<8> {
-  using Vec = float __attribute__((vector_size(32), aligned(4), may_alias));
-};
-template <>
-struct Strip<4> {
-  using Vec = float __attribute__((vector_size(16), aligned(4), may_alias));
-};
-template <>
-struct Strip<1> {
-  using Vec = float;
-};
-
 constexpr uint64_t kAhead = 16;  // entries whose dense rows are fetched ahead of their use
 
-// Calls run<Size, Count>(first column): a strip of Count vectors of Size numbers, widest first.
+// Calls run<V, Count>(first column): a strip of Count vectors V, widest first.
 template <class Run>
 inline void for_strips(size_t width, Run&& run) {
   size_t at = 0;
-  for (; at + 64 <= width; at += 64) run.template operator()<16, 4>(at);
-  if (at + 32 <= width) run.template operator()<16, 2>(at), at += 32;
-  if (at + 16 <= width) run.template operator()<16, 1>(at), at += 16;
-  if (at + 8 <= width) run.template operator()<8, 1>(at), at += 8;
-  if (at + 4 <= width) run.template operator()<4, 1>(at), at += 4;
-  for (; at < width; ++at) run.template operator()<1, 1>(at);
+  for (; at + 8 * kLanes <= width; at += 8 * kLanes) run.template operator()<Floats, 8>(at);
+  if (at + 4 * kLanes <= width) run.template operator()<Floats, 4>(at), at += 4 * kLanes;
+  if (at + 2 * kLanes <= width) run.template operator()<Floats, 2>(at), at += 2 * kLanes;
+  if (at + kLanes <= width) run.template operator()<Floats, 1>(at), at += kLanes;
+#if defined(__AVX512F__)
+  if (at + 8 <= width) run.template operator()<F8, 1>(at), at += 8;
+#endif
+#if defined(__AVX2__)
+  if (at + 4 <= width) run.template operator()<F4, 1>(at), at += 4;
+#endif
+  for (; at < width; ++at) run.template operator()<float, 1>(at);
 }
 
 enum class Weight { ones, values, columns };
 
-template <Weight W, int Size, int Count>
+template <Weight W, class V, size_t Count>
 inline void product_strip(float* y, const SparseRows& a, const float* x, size_t width, size_t row,
                           bool add) {
-  using Vec = typename Strip<Size>::Vec;
-  Vec sum[Count] = {};
+  constexpr size_t kStep = sizeof(V) / sizeof(float);
+  V sum[Count] = {};
   uint64_t last = a.offsets[a.rows];
   for (uint64_t e = a.offsets[row]; e < a.offsets[row + 1]; ++e) {
     if (e + kAhead < last)
-      for (int k = 0; k < Count; ++k)
-        __builtin_prefetch(x + a.columns[e + kAhead] * width + k * Size);
-    auto* from = reinterpret_cast<const Vec*>(x + a.columns[e] * width);
+      for (size_t c = 0; c < Count * kStep; c += 16)
+        __builtin_prefetch(x + a.columns[e + kAhead] * width + c);
+    const float* from = x + a.columns[e] * width;
     float weight = W == Weight::values    ? a.values[e]
                    : W == Weight::columns ? a.column_scale[a.columns[e]]
                                           : 1.0F;
-    for (int k = 0; k < Count; ++k) sum[k] += weight * from[k];
+    for (size_t k = 0; k < Count; ++k) sum[k] += weight * load<V>(from + k * kStep);
   }
   float scale = a.row_scale ? a.row_scale[row] : 1.0F;
-  auto* to = reinterpret_cast<Vec*>(y + row * width);
-  for (int k = 0; k < Count; ++k) to[k] = add ? to[k] + scale * sum[k] : scale * sum[k];
+  for (size_t k = 0; k < Count; ++k) {
+    float* to = y + row * width + k * kStep;
+    store(to, add ? load<V>(to) + scale * sum[k] : scale * sum[k]);
+  }
 }
 
 template <Weight W>
 inline void product_rows(float* y, const SparseRows& a, const float* x, size_t width, size_t begin,
                          size_t end, bool add) {
   for (size_t row = begin; row < end; ++row)
-    for_strips(width, [&]<int Size, int Count>(size_t at) {
-      product_strip<W, Size, Count>(y + at, a, x + at, width, row, add);
+    for_strips(width, [&]<class V, size_t Count>(size_t at) {
+      product_strip<W, V, Count>(y + at, a, x + at, width, row, add);
     });
 }
 
@@ -97,13 +86,14 @@ void sparse_transposed_product(float* out, const SparseRows& a, const float* dy,
                                uint32_t first, uint32_t last) {
   for (size_t row = 0; row < a.rows; ++row) {
     uint64_t begin = lower_bound(a, row, first);
-    for_strips(width, [&]<int Size, int Count>(size_t at) {
-      using Vec = typename Strip<Size>::Vec;
-      Vec d[Count];
-      for (int k = 0; k < Count; ++k) d[k] = reinterpret_cast<const Vec*>(dy + row * width + at)[k];
+    for_strips(width, [&]<class V, size_t Count>(size_t at) {
+      constexpr size_t kStep = sizeof(V) / sizeof(float);
+      V d[Count];
+      for (size_t k = 0; k < Count; ++k) d[k] = load<V>(dy + row * width + at + k * kStep);
       for (uint64_t e = begin; e < a.offsets[row + 1] && a.columns[e] < last; ++e) {
-        auto* to = reinterpret_cast<Vec*>(out + a.columns[e] * width + at);
-        for (int k = 0; k < Count; ++k) to[k] += a.values[e] * d[k];
+        float* to = out + a.columns[e] * width + at;
+        for (size_t k = 0; k < Count; ++k)
+          store(to + k * kStep, load<V>(to + k * kStep) + a.values[e] * d[k]);
       }
     });
   }

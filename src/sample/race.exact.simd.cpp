@@ -1,26 +1,10 @@
+#include "core/vectors.h"
 #include "sample/race_kernels.h"
 
 namespace spex::SPEX_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr size_t kLanes = 16;
-#elif defined(__AVX2__)
-constexpr size_t kLanes = 8;
-#else
-constexpr size_t kLanes = 4;
-#endif
-
-using Floats = float __attribute__((vector_size(4 * kLanes)));
-using Ints = int32_t __attribute__((vector_size(4 * kLanes)));
 using Shorts = uint16_t __attribute__((vector_size(2 * kLanes)));
-
-template <class Vector>
-inline Vector load(const void* from, size_t bytes = sizeof(Vector)) {
-  Vector vector = {};
-  __builtin_memcpy(&vector, from, bytes);
-  return vector;
-}
 
 // Non-negative 16-bit floats as 32-bit ones. In integers, since g++ 12 does not vectorise its own
 // conversion; those below 0x0400 are subnormal.
@@ -72,8 +56,11 @@ inline Floats waiting_times(Ints words) {
 
 // The scores from `i` on, of `count`.
 inline Ints load_scores(const uint16_t* scores, size_t i, size_t count) {
-  bool whole = i + kLanes <= count;
-  Shorts some = whole ? load<Shorts>(scores + i) : load<Shorts>(scores + i, 2 * (count - i));
+  Shorts some = {};
+  if (i + kLanes <= count)
+    some = load<Shorts>(scores + i);
+  else
+    __builtin_memcpy(&some, scores + i, 2 * (count - i));
   return __builtin_convertvector(some, Ints);
 }
 
@@ -83,7 +70,7 @@ void race_keys(int32_t* keys, const uint32_t* words, const uint16_t* scores, siz
   for (size_t i = 0; i < count; i += kLanes) {
     Floats times = waiting_times(load<Ints>(words + i));
     if (scores) times /= to_rates(load_scores(scores, i, count));
-    __builtin_memcpy(keys + i, &times, sizeof(times));
+    store(keys + i, times);
   }
 }
 
