@@ -29,6 +29,23 @@ void for_each_neighbour(Pattern& pattern, size_t begin, size_t end, Visit visit)
   }
 }
 
+void fill_row(NeighbourMatrix& pattern, const AttentionGraph& graph, size_t query, NodeId node,
+              std::span<const EdgeOffset> edges) {
+  NodeId* row = pattern.indices.data() + query * pattern.k;
+  for (size_t e = 0; e < edges.size(); ++e) row[e] = graph.neighbours[edges[e]];
+  for (size_t t = 0; t < graph.types; ++t)
+    pattern.ends[t * pattern.queries + query] = static_cast<uint16_t>(
+        std::lower_bound(edges.begin(), edges.end(), graph.segment_end(t, node)) - edges.begin());
+}
+
+void fill_log_scores(NeighbourMatrix& pattern, const SharedArray<Half>& scores, size_t query,
+                     std::span<const EdgeOffset> edges) {
+  thread_local std::vector<uint16_t> bits;
+  bits.clear();
+  for (EdgeOffset edge : edges) bits.push_back(scores[edge].bits);
+  SPEX_CALL(log_scores, pattern.log_score.data() + query * pattern.k, bits.data(), bits.size());
+}
+
 size_t largest_degree(const AttentionGraph& graph) {
   size_t largest = 0;
   for (size_t i = 0; i < graph.nodes(); ++i)
@@ -47,20 +64,35 @@ size_t Batch::edges() const {
 
 BatchBuilder::BatchBuilder(const Sampler& sampler, std::vector<size_t> degrees,
                            bool with_log_scores)
-    : sampler_(sampler),
-      degrees_(std::move(degrees)),
-      with_log_scores_(with_log_scores),
-      needed_((sampler.graph().nodes() + 63) / 64, MemoryTag::graph),
-      numbered_(needed_.size(), MemoryTag::graph),
-      local_(sampler.graph().nodes(), MemoryTag::graph) {
-  require(!degrees_.empty(), "a batch needs at least one layer");
-  require(!with_log_scores_ || sampler_.scores(), "log-scores need attention scores");
-  size_t largest = std::max<size_t>(1, largest_degree(sampler_.graph()));
-  for (size_t& degree : degrees_) {
+    : BatchBuilder(&sampler, std::move(degrees), nullptr, {}, with_log_scores) {}
+
+BatchBuilder::BatchBuilder(const Sampler* attention, std::vector<size_t> degrees,
+                           const Sampler* local, std::vector<size_t> local_degrees,
+                           bool with_log_scores)
+    : attention_(make_draws(attention, std::move(degrees), with_log_scores)),
+      local_(make_draws(local, std::move(local_degrees), false)) {
+  require(attention || local, "a batch needs a graph to draw from");
+  require(!attention || !local || attention_.degrees.size() == local_.degrees.size(),
+          "a batch of {} layers of one graph and {} of the other", attention_.degrees.size(),
+          local_.degrees.size());
+  size_t nodes = (attention ? attention : local)->graph().nodes();
+  needed_ = Buffer<uint64_t>((nodes + 63) / 64, MemoryTag::graph);
+  numbered_ = Buffer<uint64_t>(needed_.size(), MemoryTag::graph);
+  local_number_ = Buffer<uint32_t>(nodes, MemoryTag::graph);
+}
+
+BatchBuilder::Draws BatchBuilder::make_draws(const Sampler* sampler, std::vector<size_t> degrees,
+                                             bool log_scores) {
+  if (!sampler) return {};
+  require(!degrees.empty(), "a batch needs at least one layer");
+  require(!log_scores || sampler->scores(), "log-scores need attention scores");
+  size_t largest = std::max<size_t>(1, largest_degree(sampler->graph()));
+  for (size_t& degree : degrees) {
     degree = std::min(degree, largest);  // more would only make the rows of the matrix longer
     require(degree > 0 && degree <= std::numeric_limits<uint16_t>::max(),
             "a layer cannot sample {} neighbours; 1 to 65535 are possible", degree);
   }
+  return {sampler, std::move(degrees), log_scores};
 }
 
 Batch BatchBuilder::build(std::span<const NodeId> targets, uint32_t epoch) {
@@ -68,63 +100,54 @@ Batch BatchBuilder::build(std::span<const NodeId> targets, uint32_t epoch) {
   std::fill(numbered_.begin(), numbered_.end(), 0);
   Batch batch;
   batch.targets = targets.size();
-  batch.layers.resize(degrees_.size());
+  batch.layers.resize(attention_.degrees.size());
+  batch.local.resize(local_.degrees.size());
   batch.nodes.assign(targets.begin(), targets.end());
   for (size_t i = 0; i < targets.size(); ++i) {
     NodeId node = targets[i];
-    require(node < local_.size(), "node {} is not below {}", node, local_.size());
+    require(node < local_number_.size(), "node {} is not below {}", node, local_number_.size());
     require(!(numbered_[node / 64] & bit(node)), "node {} is twice in one batch", node);
     numbered_[node / 64] |= bit(node);
-    local_[node] = static_cast<uint32_t>(i);
+    local_number_[node] = static_cast<uint32_t>(i);
   }
-  for (size_t l = degrees_.size(); l-- > 0;) {
-    batch.layers[l] = sample_layer(batch.nodes, l, epoch);
-    mark_needed(batch.layers[l]);
+  for (size_t l = std::max(batch.layers.size(), batch.local.size()); l-- > 0;) {
+    std::vector<NeighbourMatrix*> drawn;
+    if (attention_.sampler)
+      drawn.push_back(&(batch.layers[l] = sample_layer(attention_, batch.nodes, l, epoch)));
+    if (local_.sampler)
+      drawn.push_back(&(batch.local[l] = sample_layer(local_, batch.nodes, l, epoch)));
+    for (NeighbourMatrix* pattern : drawn) mark_needed(*pattern);
     number_new(batch.nodes);
-    renumber(batch.layers[l]);
-    batch.layers[l].sources = batch.nodes.size();
+    for (NeighbourMatrix* pattern : drawn) {
+      renumber(*pattern);
+      pattern->sources = batch.nodes.size();
+    }
   }
   return batch;
 }
 
 // Neighbours by their global ids; numbering comes after, since it needs all of them.
-NeighbourMatrix BatchBuilder::sample_layer(const std::vector<NodeId>& queries, size_t layer,
-                                           uint32_t epoch) {
-  size_t k = degrees_[layer];
+NeighbourMatrix BatchBuilder::sample_layer(const Draws& draws, const std::vector<NodeId>& queries,
+                                           size_t layer, uint32_t epoch) {
+  const Sampler& sampler = *draws.sampler;
+  size_t k = sampler.most(draws.degrees[layer]);
   NeighbourMatrix pattern;
   pattern.queries = queries.size();
   pattern.k = k;
-  pattern.types = sampler_.graph().types;
+  pattern.types = sampler.graph().types;
   pattern.indices = Buffer<NodeId>(queries.size() * k, MemoryTag::graph);
   pattern.ends = Buffer<uint16_t>(pattern.types * queries.size(), MemoryTag::graph);
-  if (with_log_scores_) pattern.log_score = Buffer<float>(queries.size() * k, MemoryTag::graph);
+  if (draws.log_scores) pattern.log_score = Buffer<float>(queries.size() * k, MemoryTag::graph);
   parallel_for(queries.size(), kBlockRows, [&](size_t begin, size_t end) {
     std::vector<EdgeOffset> edges(k);
     for (size_t i = begin; i < end; ++i) {
-      size_t count = sampler_.draw(queries[i], layer, k, epoch, edges.data());
-      fill_row(pattern, i, queries[i], {edges.data(), count});
-      if (with_log_scores_) fill_log_scores(pattern, i, layer, {edges.data(), count});
+      size_t count = sampler.draw(queries[i], layer, draws.degrees[layer], epoch, edges.data());
+      fill_row(pattern, sampler.graph(), i, queries[i], {edges.data(), count});
+      if (draws.log_scores)
+        fill_log_scores(pattern, sampler.scores()->layer(layer), i, {edges.data(), count});
     }
   });
   return pattern;
-}
-
-void BatchBuilder::fill_row(NeighbourMatrix& pattern, size_t query, NodeId node,
-                            std::span<const EdgeOffset> edges) const {
-  const AttentionGraph& graph = sampler_.graph();
-  NodeId* row = pattern.indices.data() + query * pattern.k;
-  for (size_t e = 0; e < edges.size(); ++e) row[e] = graph.neighbours[edges[e]];
-  for (size_t t = 0; t < graph.types; ++t)
-    pattern.ends[t * pattern.queries + query] = static_cast<uint16_t>(
-        std::lower_bound(edges.begin(), edges.end(), graph.segment_end(t, node)) - edges.begin());
-}
-
-void BatchBuilder::fill_log_scores(NeighbourMatrix& pattern, size_t query, size_t layer,
-                                   std::span<const EdgeOffset> edges) const {
-  thread_local std::vector<uint16_t> bits;
-  bits.clear();
-  for (EdgeOffset edge : edges) bits.push_back(sampler_.scores()->layer(layer)[edge].bits);
-  SPEX_CALL(log_scores, pattern.log_score.data() + query * pattern.k, bits.data(), bits.size());
 }
 
 void BatchBuilder::mark_needed(const NeighbourMatrix& pattern) {
@@ -154,7 +177,7 @@ void BatchBuilder::number_new(std::vector<NodeId>& nodes) {
     for (size_t w = begin; w < end; ++w) {
       for (uint64_t fresh = needed_[w] & ~numbered_[w]; fresh; fresh &= fresh - 1) {
         auto node = static_cast<NodeId>(64 * w + static_cast<size_t>(std::countr_zero(fresh)));
-        local_[node] = static_cast<uint32_t>(next);
+        local_number_[node] = static_cast<uint32_t>(next);
         nodes[next++] = node;
       }
       numbered_[w] |= needed_[w];
@@ -164,7 +187,7 @@ void BatchBuilder::number_new(std::vector<NodeId>& nodes) {
 
 void BatchBuilder::renumber(NeighbourMatrix& pattern) const {
   parallel_for(pattern.queries, kBlockRows, [&](size_t begin, size_t end) {
-    for_each_neighbour(pattern, begin, end, [&](NodeId& node) { node = local_[node]; });
+    for_each_neighbour(pattern, begin, end, [&](NodeId& node) { node = local_number_[node]; });
   });
 }
 

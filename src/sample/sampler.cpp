@@ -31,12 +31,6 @@ void random_keys(std::span<int32_t> keys, const Half* scores, EdgeOffset first,
 
 }  // namespace
 
-std::string_view name(Sampling sampling) {
-  return sampling == Sampling::weighted  ? "weighted"
-         : sampling == Sampling::uniform ? "uniform"
-                                         : "top";
-}
-
 Sampler::Sampler(const AttentionGraph& graph, const Scores* scores, Sampling sampling,
                  uint64_t seed)
     : graph_(graph), scores_(scores), sampling_(sampling), seed_(seed) {
@@ -45,9 +39,25 @@ Sampler::Sampler(const AttentionGraph& graph, const Scores* scores, Sampling sam
   if (scores_) check(*scores_, graph_);
 }
 
+Sampler Sampler::with_self_loops(const AttentionGraph& graph, uint64_t seed) {
+  Sampler sampler(graph, nullptr, Sampling::uniform, seed);
+  sampler.self_loops_ = true;
+  return sampler;
+}
+
 size_t Sampler::draw(NodeId node, size_t layer, size_t k, uint32_t epoch, EdgeOffset* edges) const {
   EdgeOffset begin = graph_.offsets[node];
   EdgeOffset end = graph_.offsets[node + 1];
+  if (self_loops_) {
+    size_t drawn = draw_from(begin, end - 1, layer, k, epoch, edges);
+    edges[drawn] = end - 1;
+    return drawn + 1;
+  }
+  return draw_from(begin, end, layer, k, epoch, edges);
+}
+
+size_t Sampler::draw_from(EdgeOffset begin, EdgeOffset end, size_t layer, size_t k, uint32_t epoch,
+                          EdgeOffset* edges) const {
   if (end - begin <= k) {
     for (EdgeOffset e = begin; e < end; ++e) edges[e - begin] = e;
     return end - begin;

@@ -3,8 +3,6 @@
 #include <spex/train/metrics.h>
 #include <spex/train/objective.h>
 
-#include <numeric>
-
 namespace spex {
 namespace {
 
@@ -64,29 +62,25 @@ Var Objective::loss_on(Tape& tape, const Var& logits, std::span<const int32_t> c
   return softmax_cross_entropy(tape, logits, classes, rows);
 }
 
-Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> rows) const {
-  return loss_on(tape, logits, labels_.classes.span(), targets(), rows);
-}
-
-Var Objective::batch_loss(Tape& tape, const Var& logits, std::span<const NodeId> targets) {
-  batch_rows_.resize(targets.size());
-  std::iota(batch_rows_.begin(), batch_rows_.end(), 0U);
+Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
+                    std::span<const NodeId> rows) {
+  if (nodes.empty()) return loss_on(tape, logits, labels_.classes.span(), targets(), rows);
   if (labels_.task == Task::classes) {
-    batch_classes_.resize(targets.size());
-    for (size_t i = 0; i < targets.size(); ++i) batch_classes_[i] = labels_.classes[targets[i]];
+    batch_classes_.resize(nodes.size());
+    for (size_t i = 0; i < nodes.size(); ++i) batch_classes_[i] = labels_.classes[nodes[i]];
   } else {
-    batch_values_ = Matrix(targets.size(), labels_.outputs, MemoryTag::activations);
-    for (size_t i = 0; i < targets.size(); ++i)
-      copy(batch_values_.view().block(i, 1), this->targets().block(targets[i], 1));
+    batch_values_ = Matrix(nodes.size(), labels_.outputs, MemoryTag::activations);
+    for (size_t i = 0; i < nodes.size(); ++i)
+      copy(batch_values_.view().block(i, 1), targets().block(nodes[i], 1));
   }
-  return loss_on(tape, logits, batch_classes_, batch_values_.view(), batch_rows_);
+  return loss_on(tape, logits, batch_classes_, batch_values_.view(), rows);
 }
 
-double Objective::score(ConstMatrixView logits, std::span<const NodeId> rows) const {
-  if (metric_ == Metric::r2) return r2(logits, targets(), rows);
-  if (metric_ == Metric::accuracy) return accuracy(logits, labels_.classes.span(), rows);
-  if (labels_.task == Task::binary_labels) return mean_roc_auc(logits, targets(), rows);
-  return roc_auc(logits, labels_.classes.span(), rows);
+double Objective::score(ConstMatrixView logits, std::span<const NodeId> nodes) const {
+  if (metric_ == Metric::r2) return r2(logits, targets(), nodes);
+  if (metric_ == Metric::accuracy) return accuracy(logits, labels_.classes.span(), nodes);
+  if (labels_.task == Task::binary_labels) return mean_roc_auc(logits, targets(), nodes);
+  return roc_auc(logits, labels_.classes.span(), nodes);
 }
 
 }  // namespace spex

@@ -6,17 +6,14 @@
 
 namespace spex {
 
-double CosineSchedule::rate(size_t epoch) const {
+double learning_rate(const Recipe& recipe, size_t epoch) {
   auto ratio = [](size_t a, size_t b) { return static_cast<double>(a) / static_cast<double>(b); };
-  if (epoch < warmup) return base * std::max(1e-6, ratio(epoch, warmup));
-  if (epoch >= epochs) return 0.0;
-  double progress = ratio(epoch - warmup, epochs - warmup);
+  double base = recipe.learning_rate;
+  if (epoch < recipe.warmup) return base * std::max(1e-6, ratio(epoch, recipe.warmup));
+  if (recipe.schedule == Schedule::constant) return base;
+  if (epoch >= recipe.epochs) return 0.0;
+  double progress = ratio(epoch - recipe.warmup, recipe.epochs - recipe.warmup);
   return base * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
-}
-
-double TemperatureSchedule::at(size_t epoch) const {
-  if (epoch < lambda) return 1.0;
-  return std::max(std::pow(gamma, static_cast<double>(epoch - lambda)), minimum);
 }
 
 }  // namespace spex

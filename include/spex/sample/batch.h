@@ -16,7 +16,8 @@ namespace spex {
 
 struct Batch {
   std::vector<NodeId> nodes;            // of the first layer's input, by local number
-  std::vector<NeighbourMatrix> layers;  // first layer first
+  std::vector<NeighbourMatrix> layers;  // of the attention graph, first layer first
+  std::vector<NeighbourMatrix> local;   // of the graph's own edges; empty: not asked for
   size_t targets = 0;                   // the first so many nodes are what the batch is for
 
   size_t edges() const;
@@ -27,27 +28,33 @@ class BatchBuilder {
   // One degree per layer; those above the graph's largest mean all neighbours. The sampler must
   // outlive the builder.
   BatchBuilder(const Sampler& sampler, std::vector<size_t> degrees, bool with_log_scores);
+  // Of both graphs; null: not of that one. They have the same nodes and, if both are drawn from, as
+  // many layers.
+  BatchBuilder(const Sampler* attention, std::vector<size_t> degrees, const Sampler* local,
+               std::vector<size_t> local_degrees, bool with_log_scores);
 
   Batch build(std::span<const NodeId> targets, uint32_t epoch);
 
-  const std::vector<size_t>& degrees() const { return degrees_; }
+  const std::vector<size_t>& degrees() const { return attention_.degrees; }
 
  private:
-  NeighbourMatrix sample_layer(const std::vector<NodeId>& queries, size_t layer, uint32_t epoch);
-  void fill_row(NeighbourMatrix& pattern, size_t query, NodeId node,
-                std::span<const EdgeOffset> edges) const;
-  void fill_log_scores(NeighbourMatrix& pattern, size_t query, size_t layer,
-                       std::span<const EdgeOffset> edges) const;
+  // What is drawn from one of the graphs.
+  struct Draws {
+    const Sampler* sampler = nullptr;
+    std::vector<size_t> degrees;
+    bool log_scores = false;
+  };
+  static Draws make_draws(const Sampler* sampler, std::vector<size_t> degrees, bool log_scores);
+  static NeighbourMatrix sample_layer(const Draws& draws, const std::vector<NodeId>& queries,
+                                      size_t layer, uint32_t epoch);
   void mark_needed(const NeighbourMatrix& pattern);
   void number_new(std::vector<NodeId>& nodes);
   void renumber(NeighbourMatrix& pattern) const;
 
-  const Sampler& sampler_;
-  std::vector<size_t> degrees_;
-  bool with_log_scores_;
+  Draws attention_, local_;
   Buffer<uint64_t> needed_;    // one bit per node: some layer reads it
-  Buffer<uint64_t> numbered_;  // one bit per node: local_ holds its number in this batch
-  Buffer<uint32_t> local_;
+  Buffer<uint64_t> numbered_;  // one bit per node: local_number_ holds its number in this batch
+  Buffer<uint32_t> local_number_;
 };
 
 // The share of the attention graph's edges that a sample of these degrees keeps, per layer.

@@ -1,9 +1,10 @@
 // What a network is trained for and judged by, decided from the labels.
 #pragma once
 
+#include <spex/config/config.h>
 #include <spex/data/dataset.h>
 #include <spex/tensor/tape.h>
-#include <spex/train/config.h>
+
 
 namespace spex {
 
@@ -16,12 +17,13 @@ class Objective {
   size_t outputs() const { return outputs_; }
   Metric metric() const { return metric_; }
 
-  // Both take logits of all nodes and the node ids that count.
-  Var loss(Tape& tape, const Var& logits, std::span<const NodeId> rows) const;
-  double score(ConstMatrixView logits, std::span<const NodeId> rows) const;
+  // The loss of those `rows` of the logits that count. Row r is node nodes[r]'s, or node r's where
+  // `nodes` is empty. Spans must outlive backward.
+  Var loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
+           std::span<const NodeId> rows);
 
-  // The loss of a batch: logits of its target nodes, in their order.
-  Var batch_loss(Tape& tape, const Var& logits, std::span<const NodeId> targets);
+  // Takes logits of all nodes and the node ids that count.
+  double score(ConstMatrixView logits, std::span<const NodeId> nodes) const;
 
  private:
   ConstMatrixView targets() const;
@@ -34,7 +36,6 @@ class Objective {
   // The labels of the current batch, gathered.
   std::vector<int32_t> batch_classes_;
   Matrix batch_values_;
-  std::vector<NodeId> batch_rows_;
 };
 
 }  // namespace spex

@@ -2,8 +2,8 @@
 // epoch and continued later with the same result.
 #pragma once
 
+#include <spex/config/config.h>
 #include <spex/train/runner.h>
-#include <spex/train/schedule.h>
 
 #include <functional>
 #include <map>
@@ -14,7 +14,7 @@ namespace spex {
 
 // One row of metrics.csv. Metrics are fractions; NaN where an epoch did not evaluate.
 struct EpochRecord {
-  std::string phase;  // "estimator" or "final"
+  std::string phase;  // the name of the phase: of its model
   size_t seed = 0;
   size_t epoch = 0;
   double train_loss = 0;
@@ -26,31 +26,22 @@ struct EpochRecord {
   size_t peak_bytes = 0;      // of counted memory
 };
 
-// A network's whole state: parameters and running statistics, by name.
-using NetworkState = std::map<std::string, std::vector<float>>;
-NetworkState save_state(const Network& network);
-void load_state(Network& network, const NetworkState& state);
+// A model's whole state: parameters and running statistics, by name.
+using ModelState = std::map<std::string, std::vector<float>>;
+ModelState save_state(const Model& model);
+void load_state(Model& model, const ModelState& state);
 
 // All that changes while training: what a checkpoint holds.
 struct TrainState {
   size_t next_epoch = 0;
-  NetworkState network;
-  NetworkState first_moment, second_moment;
+  ModelState model;
+  ModelState first_moment, second_moment;
   uint64_t optimiser_steps = 0;
   size_t best_epoch = 0;
   double best_validation = -1e30;
   double best_test = 0;
   float best_temperature = 1;
-  NetworkState best;
-};
-
-struct TrainerOptions {
-  std::string phase;
-  size_t seed = 0;
-  OptimiserConfig optimiser;
-  TemperatureSchedule temperature;
-  bool anneal = false;
-  size_t evaluate_every = 1;
+  ModelState best;
 };
 
 struct TrainerHooks {
@@ -63,23 +54,27 @@ struct TrainerHooks {
 
 class Trainer {
  public:
-  Trainer(RunnerContext context, Runner& runner, TrainerOptions options);
+  // All must outlive the trainer. `training.seed` names the rows of metrics.csv, too.
+  Trainer(const Phase& phase, const Split& split, Training training);
 
   // Runs until the last epoch, or until told to stop; true if all epochs are done. Afterwards the
-  // network is in its best state if all are done.
+  // model is in its best state if all are done.
   bool run(TrainState& state, const TrainerHooks& hooks);
 
  private:
   EpochSettings settings(size_t epoch) const;
   EpochRecord run_epoch(size_t epoch, TrainState& state);
   void evaluate(const EpochSettings& settings, EpochRecord& record, TrainState& state);
+  bool done(const TrainState& state) const;
+  void restart(TrainState& state);
   void capture(TrainState& state) const;
   void restore(const TrainState& state);
 
-  RunnerContext c_;
-  Runner& runner_;
-  TrainerOptions options_;
-  std::vector<NodeId> evaluated_;  // what an evaluation must compute
+  const Phase& phase_;
+  const Split& split_;
+  Training t_;
+  Runner runner_;
+  size_t restart_epoch_;
 };
 
 }  // namespace spex

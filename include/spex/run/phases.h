@@ -1,0 +1,25 @@
+// One phase of a method as functions: the model, its training, and the scores it gives the next.
+#pragma once
+
+#include <spex/run/problem.h>
+#include <spex/train/trainer.h>
+
+namespace spex {
+
+// What a model of this method looks like on this ground.
+Shape shape_of(const Ground& ground, const Config& config);
+
+// Trains with this seed until done (true) or told to stop (false). On success the model is the best
+// one.
+bool train_phase(const Phase& phase, Model& model, const Problem& problem, const Config& config,
+                 size_t seed, TrainState& state, const TrainerHooks& hooks);
+
+// The attention scores of a trained model with one head, at the temperature of its best epoch.
+Scores attention_scores(Model& model, const Phase& phase, const Ground& ground, float temperature);
+
+// Logits of `nodes`, in their order, with the sample of this epoch. batch 0: as in training, or what
+// is best for a few nodes.
+Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, size_t seed,
+                      size_t epoch, float temperature, std::span<const NodeId> nodes, size_t batch);
+
+}  // namespace spex

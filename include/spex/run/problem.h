@@ -1,0 +1,39 @@
+// A data set made ready for training: its split, and the graphs that a method's models need.
+#pragma once
+
+#include <spex/config/config.h>
+#include <spex/train/ground.h>
+
+namespace spex {
+
+struct Problem : Ground {
+  Split split;
+  uint64_t fingerprint = 0;  // of the attention graph; 0: there is none
+  double spectral_gap = 0;   // of the expander; 0: not computed
+  double required_gap = 0;
+  double graph_seconds = 0;  // making the graphs took so long
+};
+
+// A generator's name, or a file or folder.
+Dataset open_data(const std::string& data);
+
+// The split that the configuration asks for: a stored one, or a random one by ratio (60/20/20 when
+// the data set brings none and no ratio is given).
+Split choose_split(const Dataset& data, const SplitConfig& config);
+
+// What all phases of the method need of a data set. `gaps` gets the expander's, if there is one.
+struct Gaps {
+  double spectral = 0;
+  double required = 0;
+};
+Ground make_ground(Dataset data, const Config& config, Gaps* gaps = nullptr);
+
+// A graph's own edges, made undirected, and self-loops.
+AttentionGraph local_graph(const CsrGraph& graph);
+
+Problem make_problem(Dataset data, const Config& config);
+
+// Settings that suit the data: depth, degrees, width, batch size. Used where there is no preset.
+Config default_config(const Dataset& data, const std::string& model);
+
+}  // namespace spex

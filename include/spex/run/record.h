@@ -1,0 +1,103 @@
+// What a run leaves behind, as plain structs: what summary.json, metrics.csv and details.json hold
+// and what the report shows. Metrics are fractions in [0, 1]; seconds and bytes are what they say.
+#pragma once
+
+#include <spex/config/config.h>
+#include <spex/train/trainer.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace spex {
+
+struct PhaseSummary {
+  size_t epochs = 0;
+  double epoch_seconds = 0;   // median
+  double sample_seconds = 0;  // median, of one epoch
+  size_t peak_bytes = 0;      // counted memory
+  size_t parameters = 0;
+};
+
+struct SeedResult {
+  size_t seed = 0;
+  double validation = 0;
+  double test = 0;
+  size_t best_epoch = 0;
+};
+
+// summary.json
+struct RunSummary {
+  std::string data;
+  bool synthetic = false;
+  size_t nodes = 0;
+  size_t edges = 0;  // directed
+  size_t attention_edges = 0;
+  std::string metric;
+  std::string model;
+  double test_mean = 0;
+  double test_std = 0;  // over seeds, n - 1 in the denominator; 0 for one seed
+  double edges_kept_percent = 0;
+  double estimator_test = 0;  // at its best validation epoch
+  PhaseSummary estimator;     // zeros for exphormer, or when scores came from a file
+  PhaseSummary final;
+  std::vector<SeedResult> seeds;
+  size_t threads = 0;
+  double seconds = 0;
+  size_t peak_rss_bytes = 0;
+};
+
+// Where one layer of the estimator looks.
+struct LayerAttention {
+  // Nodes per bin: entropy / log(degree) in [0, 1], 20 equal bins.
+  std::vector<double> entropy_histogram;
+  double mean_entropy = 0;            // in nats
+  std::vector<double> share_by_type;  // graph, expander, self-loop(, virtual): adds up to 1
+  std::vector<double> top_sums;  // mean over nodes of the sum of the k largest scores, k = 1 .. 10
+  size_t edges_kept = 0;         // by the final network's sample
+};
+
+// One step of the pipeline against the planner's forecast.
+struct PipelineStep {
+  std::string name;
+  double seconds = 0;
+  size_t peak_bytes = 0;
+  double forecast_seconds = 0;
+  size_t forecast_bytes = 0;
+};
+
+// details.json
+struct RunDetails {
+  std::vector<LayerAttention> attention;
+  std::vector<size_t> degree_bounds;     // bin b holds degrees in [bounds[b], bounds[b + 1])
+  std::vector<size_t> degree_histogram;  // nodes per bin
+  std::vector<std::string> class_names;
+  std::vector<std::vector<size_t>> confusion;  // [true][predicted] on the test nodes; classes only
+  std::vector<double> roc_false_positive, roc_true_positive;  // two classes or many labels (pooled)
+  std::vector<PipelineStep> steps;
+  double spectral_gap = 0;
+  double required_gap = 0;
+};
+
+struct RunRecord {
+  RunSummary summary;
+  RunDetails details;
+  std::vector<EpochRecord> epochs;  // metrics.csv
+  std::vector<ConfigKey> config;
+};
+
+// What is written reads back to the same values; NaN becomes null in JSON and an empty field in
+// CSV. Reading refuses what is missing or of the wrong kind, naming `source` and the place in it.
+std::string to_json(const RunSummary& summary);
+std::string to_json(const RunDetails& details);
+RunSummary parse_summary(const std::string& text, const std::string& source);
+RunDetails parse_details(const std::string& text, const std::string& source);
+std::string to_csv(const std::vector<EpochRecord>& epochs);
+std::vector<EpochRecord> parse_csv(const std::string& text, const std::string& source);
+
+// Everything from the files of a finished run directory: summary.json, details.json, metrics.csv,
+// config.toml.
+RunRecord load_record(const std::filesystem::path& run);
+
+}  // namespace spex

@@ -1,0 +1,148 @@
+#include <spex/config/config.h>
+#include <spex/core/error.h>
+#include <spex/core/text.h>
+
+#include <algorithm>
+#include <map>
+
+namespace spex {
+namespace {
+
+const Words<Metric>& metric_words() {
+  static const Words<Metric> words = {{"auto", Metric::automatic},
+                                      {"accuracy", Metric::accuracy},
+                                      {"roc_auc", Metric::roc_auc},
+                                      {"r2", Metric::r2}};
+  return words;
+}
+
+Phase default_phase(const std::string& name) {
+  const ModelInfo& info = find_model(name);
+  return {name, info.recipe, info.options()};
+}
+
+std::vector<ConfigKey> keys_of(const SettingList& settings) {
+  std::vector<ConfigKey> keys;
+  for (const Setting& each : settings.settings())
+    keys.push_back({each.name, each.text(), each.meaning});
+  return keys;
+}
+
+std::string toml_of(const std::vector<ConfigKey>& keys) {
+  std::map<std::string, std::string> sections;
+  std::vector<std::string> order;
+  for (const ConfigKey& each : keys) {
+    size_t dot = each.key.rfind('.');
+    std::string section = dot == std::string::npos ? "" : each.key.substr(0, dot);
+    if (!sections.contains(section)) order.push_back(section);
+    std::string key = dot == std::string::npos ? each.key : each.key.substr(dot + 1);
+    sections[section] +=
+        fmt::format("{:<36} # {}\n", fmt::format("{} = {}", key, each.value), each.meaning);
+  }
+  std::string text;
+  for (const std::string& section : order)
+    text +=
+        section.empty() ? sections[section] : fmt::format("\n[{}]\n{}", section, sections[section]);
+  return text;
+}
+
+}  // namespace
+
+std::string_view name(Metric metric) {
+  for (const auto& [word, value] : metric_words())
+    if (value == metric) return word;
+  return "";
+}
+
+void SplitConfig::list(SettingList& s) {
+  s.add("index", index, {0, 1e6}, "which of the stored splits");
+  s.add("ratio", ratio, "random split instead, such as 50/25/25");
+  s.add("counts", counts,
+        "random split instead: training nodes of each class, validation, test; 20/500/1000");
+  s.add("seed", seed, {0, 1e18}, "seed of the random split");
+  s.add("metric", metric, metric_words(), "auto, accuracy, roc_auc or r2");
+}
+
+void ExpanderConfig::list(SettingList& s) {
+  s.add("degree", degree, {0, 10000}, "even; 0: none");
+  s.add("seed", seed, {0, 1e18}, "seed of the expander");
+  s.add("tries", tries, {1, 10000}, "expanders to try for a large spectral gap");
+}
+
+void Phase::list(SettingList& s) {
+  recipe.list(s);
+  model->list(s);
+}
+
+Config::Config(const std::string& model_name) {
+  set_model(*this, model_name);
+}
+
+void set_model(Config& config, const std::string& model) {
+  const ModelInfo& info = find_model(model);
+  config.model = model;
+  config.phases.clear();
+  if (!info.scored_by.empty()) config.phases.push_back(default_phase(info.scored_by));
+  config.phases.push_back(default_phase(model));
+}
+
+Phase& Config::phase(std::string_view name) {
+  auto found = std::find_if(phases.begin(), phases.end(),
+                            [&](const Phase& phase) { return phase.name == name; });
+  require(found != phases.end(), "{} has no phase called {}", model, name);
+  return *found;
+}
+
+void Config::list(SettingList& s) {
+  s.add("data", data, "file, folder or generator");
+  s.add("preset", preset, "the preset the run started from");
+  s.add("model", model, "what is trained; spex models lists them");
+  s.add("seed", seed, {0, 1e18}, "first seed");
+  s.add("seeds", seeds, {1, 1e6}, "networks to train, with consecutive seeds");
+  s.add("threads", threads, {0, 1e6}, "0: all cores");
+  s.add_part("split", split);
+  s.add_part("expander", expander);
+  for (Phase& phase : phases) s.add_part(phase.name, phase);
+}
+
+void check(const Config& config) {
+  for (const Phase& phase : config.phases) phase.model->check();
+  Needs needs = config.final().model->needs();
+  require(needs.batching != Batching::none || config.final().recipe.batch_size == 0,
+          "{} needs the whole graph in every step; leave {}.batch_size at 0", config.model,
+          config.model);
+}
+
+std::vector<const Phase*> phases_to_train(const Config& config, bool scores_given) {
+  bool scored = config.final().model->needs().scores && !scores_given;
+  std::vector<const Phase*> phases;
+  for (const Phase& phase : config.phases)
+    if (scored || &phase == &config.final()) phases.push_back(&phase);
+  return phases;
+}
+
+void tell_scorers(Config& config) {
+  Needs needs = config.final().model->needs();
+  for (Phase& phase : config.phases)
+    if (&phase != &config.final()) phase.model->serve(needs);
+}
+
+std::vector<ConfigKey> config_keys(const Config& config) {
+  Config copy = config;  // listing hands out places to write to
+  SettingList settings;
+  copy.list(settings);
+  return keys_of(settings);
+}
+
+std::string to_toml(const Config& config) {
+  return toml_of(config_keys(config));
+}
+
+std::string to_toml(const Phase& phase) {
+  Phase copy = phase;
+  SettingList settings;
+  settings.add_part(phase.name, copy);
+  return toml_of(keys_of(settings));
+}
+
+}  // namespace spex

@@ -1,0 +1,194 @@
+#include <spex/core/error.h>
+#include <spex/core/stopwatch.h>
+#include <spex/core/text.h>
+#include <spex/plan/planner.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/probe.h"
+
+namespace spex {
+namespace {
+
+constexpr double kFloat = sizeof(float);
+
+// Neighbours, offsets and two segment ends per node; the transpose of a symmetric graph is itself.
+double graph_bytes(const PlanInput& in, const Config& config) {
+  double nodes = static_cast<double>(in.nodes), bytes = 0;
+  bool attention = false, local = false;
+  for (const Phase* phase : phases_to_train(config, in.scores_given)) {
+    Needs needs = phase->model->needs();
+    double one = 4.0 * attention_edges(in, needs, config.expander) + 24.0 * nodes;
+    if (needs.attention && !attention) bytes += in.symmetric ? one : 2.0 * one;
+    double edges = static_cast<double>(in.edges) * (in.symmetric ? 1.0 : 2.0) + nodes;
+    if (needs.local && !local) bytes += 4.0 * edges + 24.0 * nodes + 12.0 * nodes;
+    attention |= needs.attention;
+    local |= needs.local;
+  }
+  return bytes;
+}
+
+// Values, gradients, two moments, and the state that was best so far with its copy on the way to a
+// file.
+double model_bytes(const StepCost& step) {
+  return 4.0 * kFloat * step.parameters;
+}
+
+// What a batch's features and patterns take: twice, since the next one is being prepared.
+double prepared_bytes(const PlanInput& in, const SamplingOptions& sampling,
+                      const LayerNodes& nodes) {
+  double features = in.nonzeros ? 8.0 * static_cast<double>(in.nonzeros) /
+                                      static_cast<double>(in.nodes)
+                                : kFloat * static_cast<double>(in.features);
+  double bytes = nodes[0] * features;
+  for (size_t l = 0; l + 1 < nodes.size(); ++l)
+    for (const auto& degrees : {sampling.degrees, sampling.local})
+      if (!degrees.empty())
+        bytes += nodes[l + 1] * (4.0 * static_cast<double>(degrees[l]) + 6.0);
+  return 2.0 * bytes;
+}
+
+bool at_once(const PlanInput& in, const Phase& phase) {
+  size_t batch = phase.recipe.batch_size;
+  return batch == 0 || batch >= in.nodes;
+}
+
+struct EpochCost {
+  double bytes = 0, seconds = 0;
+};
+
+EpochCost whole_epoch(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander) {
+  Needs needs = phase.model->needs();
+  size_t last = nodes_computed_last(needs, in.train_nodes, in.nodes);
+  StepCost step = probe_whole(in, phase, expander, last);
+  double nodes = static_cast<double>(in.nodes), bytes = 0;
+  for (size_t degree : needs.sampling.degrees)
+    bytes += nodes * (4.0 * static_cast<double>(degree) + 6.0);
+  if (last < in.nodes && needs.sampling.degrees.empty()) {  // a transpose of its own
+    double share = static_cast<double>(last) / nodes;
+    bytes += 4.0 * share * attention_edges(in, needs, expander) + 24.0 * nodes;
+    if (needs.local) bytes += 4.0 * share * static_cast<double>(in.edges) + 24.0 * nodes;
+  }
+  double logits = kFloat * static_cast<double>(in.outputs) * nodes;
+  return {bytes + model_bytes(step) + std::max(step.train_bytes, step.evaluate_bytes + logits),
+          step.train_seconds +
+              step.evaluate_seconds / static_cast<double>(phase.recipe.evaluate_every)};
+}
+
+EpochCost batched_epoch(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander) {
+  Needs needs = phase.model->needs();
+  size_t batch = phase.recipe.batch_size;
+  double nodes = static_cast<double>(in.nodes);
+  double logits = kFloat * static_cast<double>(in.outputs) * nodes;
+  double every = static_cast<double>(phase.recipe.evaluate_every);
+  if (needs.batching == Batching::sampled) {
+    LayerNodes layers = batch_nodes(in, needs.sampling, batch);
+    StepCost step = probe_batch(in, phase, layers);
+    double steps = std::ceil(static_cast<double>(in.train_nodes) / static_cast<double>(batch));
+    return {prepared_bytes(in, needs.sampling, layers) + model_bytes(step) + logits + 8.0 * nodes +
+                step.train_bytes,
+            steps * (step.train_seconds + step.evaluate_seconds / every)};
+  }
+  StepCost step = probe_part(in, phase, expander, batch);
+  double steps = std::ceil((needs.batching == Batching::rows ? static_cast<double>(in.train_nodes)
+                                                             : nodes) /
+                           static_cast<double>(batch));
+  EpochCost cost{model_bytes(step) + logits + 8.0 * nodes + step.train_bytes,
+                 steps * (step.train_seconds + step.evaluate_seconds / every)};
+  if (needs.batching == Batching::rows) return cost;
+  StepCost whole = probe_whole(in, phase, expander, in.nodes);  // for evaluation
+  cost.bytes = std::max(cost.bytes, model_bytes(step) + logits + whole.evaluate_bytes);
+  cost.seconds = steps * step.train_seconds + whole.evaluate_seconds / every;
+  return cost;
+}
+
+PhasePlan phase_plan(const PlanInput& in, const Config& config, const Phase& phase, double base) {
+  bool last = &phase == &config.final();
+  EpochCost epoch = at_once(in, phase) ? whole_epoch(in, phase, config.expander)
+                                       : batched_epoch(in, phase, config.expander);
+  Needs needs = phase.model->needs();
+  double edges = attention_edges(in, needs, config.expander);
+  double bytes = epoch.bytes;
+  if (!last) bytes = std::max(bytes, 2.0 * edges * static_cast<double>(needs.layers));  // scores
+  if (needs.sampling.truncate > 0) bytes += 2.0 * static_cast<double>(needs.layers) * edges;
+  size_t trainings = last ? config.seeds : phase.model->tries();
+  return {phase.name, static_cast<size_t>(base + bytes),
+          epoch.seconds * static_cast<double>(phase.recipe.epochs * trainings)};
+}
+
+}  // namespace
+
+size_t Plan::peak_bytes() const {
+  size_t peak = 0;
+  for (const PhasePlan& phase : phases) peak = std::max(peak, phase.bytes);
+  return peak;
+}
+
+double Plan::seconds() const {
+  double seconds = 0;
+  for (const PhasePlan& phase : phases) seconds += phase.seconds;
+  return seconds;
+}
+
+Plan make_plan(const PlanInput& in, const Config& config) {
+  Config told = config;
+  tell_scorers(told);
+  double base = static_cast<double>(in.resident_bytes) + graph_bytes(in, told);
+  Plan plan;
+  plan.batch_size = told.final().recipe.batch_size;
+  for (const Phase* phase : phases_to_train(told, in.scores_given))
+    plan.phases.push_back(phase_plan(in, told, *phase, base));
+  return plan;
+}
+
+Plan fit_plan(const PlanInput& in, Config& config, size_t memory) {
+  Plan plan = make_plan(in, config);
+  if (plan.peak_bytes() <= memory) return plan;
+  auto refuse = [&](size_t least, const std::string& change) {
+    fail("the run needs at least {}, and {} were given; {}", format_size(least),
+         format_size(memory), change);
+  };
+  // Recomputing costs time only; a smaller batch also changes what is learned.
+  SettingList settings;
+  config.list(settings);
+  const Setting* recompute = settings.find(config.model + ".recompute");
+  bool asked = recompute && recompute->text() == "true";
+  auto set_recompute = [&](bool value) {
+    if (recompute) recompute->set(value ? "true" : "false", recompute->name);
+  };
+  for (size_t i = 0; i + 1 < plan.phases.size(); ++i)
+    if (plan.phases[i].bytes > memory)
+      refuse(plan.phases[i].bytes, fmt::format("lower expander.degree, {0}.width or {0}.layers",
+                                               plan.phases[i].name));
+  bool batches = config.final().model->needs().batching != Batching::none;
+  size_t& batch = config.final().recipe.batch_size;
+  for (;; batch = (batch ? batch : in.nodes) / 2) {
+    for (bool again : {asked, true}) {
+      if (again != asked && !recompute) continue;
+      set_recompute(again);
+      plan = make_plan(in, config);
+      if (plan.peak_bytes() <= memory) return plan;
+    }
+    if (!batches || batch == 1 || in.nodes <= 1) break;
+  }
+  refuse(plan.peak_bytes(),
+         batches ? fmt::format("lower {0}.width, the layers or the degrees", config.model)
+                 : fmt::format("{0} is trained on the whole graph: lower {0}.width or its layers, or "
+                               "choose a model that can be trained in batches (spex models)",
+                               config.model));
+  return plan;
+}
+
+std::string describe(const Plan& plan) {
+  std::string text;
+  for (const PhasePlan& phase : plan.phases)
+    text += fmt::format("{:<12} {:>10}  about {}\n", phase.name, format_size(phase.bytes),
+                        format_duration(phase.seconds));
+  return text + fmt::format("{:<12} {:>10}  about {}; {}\n", "in all",
+                            format_size(plan.peak_bytes()), format_duration(plan.seconds()),
+                            plan.batch_size ? fmt::format("batches of {}", plan.batch_size)
+                                            : std::string("the whole graph at once"));
+}
+
+}  // namespace spex

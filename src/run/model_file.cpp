@@ -1,0 +1,103 @@
+#include <spex/core/error.h>
+#include <spex/core/safetensors.h>
+#include <spex/core/text.h>
+#include <spex/run/model_file.h>
+
+#include <nlohmann/json.hpp>
+
+#include "run/state_tensors.h"
+
+namespace spex {
+namespace {
+
+constexpr const char* kFormat = "spex-model-2";
+constexpr const char* kEarlierFormat = "spex-network-1";
+
+// The metadata of a file, each by its name.
+struct Fields {
+  const Safetensors& file;
+
+  const std::string& text(const std::string& key) const {
+    auto found = file.metadata().find(key);
+    require(found != file.metadata().end(), "{} lacks {}", file.path().string(), key);
+    return found->second;
+  }
+  size_t count(const std::string& key) const { return parse_count(text(key), place(key)); }
+  double real(const std::string& key) const { return parse_real(text(key), place(key)); }
+  std::string place(const std::string& key) const {
+    return fmt::format("{}: {}", file.path().string(), key);
+  }
+};
+
+Meaning meaning_of(const Fields& fields) {
+  Meaning meaning;
+  size_t task = fields.count("task");
+  auto names = nlohmann::json::parse(fields.text("class_names"), nullptr, false);
+  bool texts = names.is_array() && std::all_of(names.begin(), names.end(),
+                                               [](const auto& each) { return each.is_string(); });
+  require(task <= static_cast<size_t>(Task::regression) && texts,
+          "{}: task and class_names do not say what the outputs mean", fields.file.path().string());
+  meaning.task = static_cast<Task>(task);
+  meaning.class_names = names.get<std::vector<std::string>>();
+  return meaning;
+}
+
+}  // namespace
+
+Meaning meaning_of(const Dataset& data) {
+  Meaning meaning{data.labels.task, data.class_names};
+  for (size_t c = meaning.class_names.size(); c < data.labels.outputs; ++c)
+    meaning.class_names.push_back(fmt::format("{}", c));
+  return meaning;
+}
+
+std::unique_ptr<Model> SavedModel::make() const {
+  std::unique_ptr<Model> model = phase.model->make(shape, seed);
+  load_state(*model, state);
+  return model;
+}
+
+void save_model(const std::filesystem::path& path, const SavedModel& saved) {
+  std::vector<TensorSource> tensors;
+  add_tensors(tensors, "", saved.state);
+  auto text = [](auto value) { return fmt::format("{}", value); };
+  write_safetensors(path, tensors,
+                    {{"format", kFormat},
+                     {"model", saved.phase.name},
+                     {"settings", to_toml(saved.phase)},
+                     {"inputs", text(saved.shape.inputs)},
+                     {"outputs", text(saved.shape.outputs)},
+                     {"edge_types", text(saved.shape.edge_types)},
+                     {"seed", text(saved.seed)},
+                     {"best_epoch", text(saved.best_epoch)},
+                     {"validation", text(saved.validation)},
+                     {"temperature", text(saved.temperature)},
+                     {"task", text(static_cast<size_t>(saved.meaning.task))},
+                     {"class_names", nlohmann::json(saved.meaning.class_names)
+                                         .dump(-1, ' ', false,
+                                               nlohmann::json::error_handler_t::replace)}});
+}
+
+SavedModel load_model(const std::filesystem::path& path) {
+  auto file = Safetensors::open(path);
+  Fields fields{file};
+  auto format = file.metadata().find("format");
+  std::string found = format == file.metadata().end() ? std::string() : format->second;
+  require(found != kEarlierFormat,
+          "{} was written by an earlier version of spex; train again with this one, or use that "
+          "version",
+          path.string());
+  require(found == kFormat, "{} is not a model that spex wrote", path.string());
+  SavedModel saved;
+  saved.phase = parse_phase(fields.text("model"), fields.text("settings"), path.string());
+  saved.shape = {fields.count("inputs"), fields.count("outputs"), fields.count("edge_types")};
+  saved.meaning = meaning_of(fields);
+  saved.seed = fields.count("seed");
+  saved.best_epoch = fields.count("best_epoch");
+  saved.validation = fields.real("validation");
+  saved.temperature = static_cast<float>(fields.real("temperature"));
+  saved.state = read_tensors(file, "");
+  return saved;
+}
+
+}  // namespace spex

@@ -1,0 +1,72 @@
+#include <spex/run/phases.h>
+
+#include <algorithm>
+
+namespace spex {
+namespace {
+
+constexpr size_t kBatch = 1000;
+constexpr size_t kWholeUpTo = 200'000;  // nodes
+
+AdamOptions adam(const Recipe& recipe) {
+  AdamOptions options;
+  options.weight_decay = recipe.weight_decay;
+  options.decay = recipe.decay;
+  return options;
+}
+
+// A batch that does not compute more than is asked for, where the model can be run on one.
+size_t prediction_batch(const Needs& needs, const Ground& ground, size_t asked, size_t batch) {
+  bool by_target = needs.batching == Batching::sampled || needs.batching == Batching::rows;
+  if (!by_target) return 0;
+  if (batch > 0) return batch;
+  return std::max<size_t>(1, ground.data.nodes() <= kWholeUpTo ? asked : kBatch);
+}
+
+}  // namespace
+
+Shape shape_of(const Ground& ground, const Config& config) {
+  Objective objective(ground.data.labels, config.split.metric);
+  return {feature_count(ground.data.features), objective.outputs(),
+          ground.attention.nodes() > 0 ? ground.attention.types : 0};
+}
+
+bool train_phase(const Phase& phase, Model& model, const Problem& problem, const Config& config,
+                 size_t seed, TrainState& state, const TrainerHooks& hooks) {
+  Objective objective(problem.data.labels, config.split.metric);
+  Adam optimiser(model.parameters(), adam(phase.recipe));
+  auto batches = make_batches(problem, problem.split.train.span(), phase.model->needs(),
+                              {phase.recipe.batch_size, seed});
+  Training training{model,    objective,         optimiser, *batches, problem.data.nodes(),
+                    phase.recipe.clip, seed};
+  return Trainer(phase, problem.split, training).run(state, hooks);
+}
+
+Scores attention_scores(Model& model, const Phase& phase, const Ground& ground, float temperature) {
+  std::vector<Buffer<Half>> layers;
+  for (size_t l = 0; l < phase.model->needs().layers; ++l)
+    layers.emplace_back(ground.attention.edges(), MemoryTag::scores);
+  Neighbourhood neighbourhood = whole_neighbourhood(ground.graphs());
+  neighbourhood.scores = layers;
+  Pass pass;
+  pass.temperature = temperature;
+  Tape tape(false);
+  model.forward(tape, whole_input(ground.data.features), neighbourhood, pass);
+  Scores scores;
+  for (Buffer<Half>& layer : layers) scores.layers.emplace_back(std::move(layer));
+  return scores;
+}
+
+Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, size_t seed,
+                      size_t epoch, float temperature, std::span<const NodeId> nodes,
+                      size_t batch) {
+  Needs needs = phase.model->needs();
+  size_t size = prediction_batch(needs, ground, nodes.size(), batch);
+  auto batches = make_batches(ground, {}, needs, {size, seed});
+  Pass pass;
+  pass.epoch = epoch;
+  pass.temperature = temperature;
+  return evaluate(model, *batches, pass, nodes);
+}
+
+}  // namespace spex

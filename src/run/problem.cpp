@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+#include <spex/core/error.h>
+#include <spex/core/log.h>
+#include <spex/core/memory.h>
+#include <spex/core/stopwatch.h>
+#include <spex/core/text.h>
+#include <spex/data/generators.h>
+#include <spex/data/reader.h>
+#include <spex/data/splits.h>
+#include <spex/graph/expander.h>
+#include <spex/graph/builder.h>
+#include <spex/model/spexphormer.h>
+#include <spex/run/problem.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace spex {
+namespace {
+
+constexpr size_t kLargeGraph = 200'000;  // nodes; above, batches and fewer layers
+
+// Nodes without a class can be neither learned from nor judged.
+SharedArray<NodeId> labelled(const SharedArray<NodeId>& part, const Labels& labels) {
+  if (labels.task != Task::classes) return part;
+  auto known = [&](NodeId node) { return labels.classes[node] >= 0; };
+  auto count = static_cast<size_t>(std::count_if(part.begin(), part.end(), known));
+  if (count == part.size()) return part;
+  Buffer<NodeId> kept(count, MemoryTag::other);
+  std::copy_if(part.begin(), part.end(), kept.begin(), known);
+  log("{} nodes of the split have no label and are left out", part.size() - count);
+  return kept;
+}
+
+void check_split(const Split& split) {
+  require(!split.train.empty(), "the split has no training nodes");
+  require(
+      !split.validation.empty(),
+      "the split has no validation nodes, which the best epoch is chosen by; give a ratio such as "
+      "--set split.ratio=50/25/25");
+}
+
+std::string nearest_generator(const std::string& word) {
+  std::vector<std::string> names;
+  for (const GeneratorInfo& info : generators()) names.emplace_back(info.name);
+  return nearest_word(word, names);
+}
+
+// The graphs that some phase needs.
+Needs needs_of_all(const Config& config) {
+  Needs all;
+  for (const Phase* phase : phases_to_train(config, false)) {
+    Needs needs = phase->model->needs();
+    all.attention |= needs.attention;
+    all.local |= needs.local;
+    all.virtual_nodes = std::max(all.virtual_nodes, needs.virtual_nodes);
+  }
+  return all;
+}
+
+AttentionGraph attention_graph(const CsrGraph& graph, const ExpanderConfig& config,
+                               size_t virtual_nodes, Gaps* gaps) {
+  ExpanderOptions options;
+  options.degree = config.degree;
+  options.seed = config.seed;
+  options.tries = static_cast<int>(config.tries);
+  Expander expander = make_expander(graph.nodes(), options);
+  if (gaps) *gaps = {expander.checked ? expander.spectral_gap : 0.0, expander.required_gap};
+  AugmentOptions augmentation;
+  augmentation.virtual_nodes = virtual_nodes;
+  return augment(graph, expander.graph, augmentation);
+}
+
+}  // namespace
+
+Dataset open_data(const std::string& data) {
+  if (is_generator(data)) return generate(data);
+  std::string nearest = std::filesystem::exists(data) ? "" : nearest_generator(data);
+  require(nearest.empty(), "{} does not exist; did you mean the generator {}?", data, nearest);
+  return read_dataset(data);
+}
+
+Split choose_split(const Dataset& data, const SplitConfig& config) {
+  require(config.ratio.empty() || config.counts.empty(),
+          "split.ratio and split.counts exclude each other");
+  bool random = !config.ratio.empty() || data.splits.empty();
+  Split split =
+      !config.counts.empty()
+          ? per_class_split(data.labels, parse_counts(config.counts), config.seed)
+      : random
+          ? random_split(data.labels, parse_ratio(config.ratio.empty() ? "60/20/20" : config.ratio),
+                         config.seed)
+          : stored_split(data, config.index);
+  split = {labelled(split.train, data.labels), labelled(split.validation, data.labels),
+           labelled(split.test, data.labels)};
+  check_split(split);
+  return split;
+}
+
+Ground make_ground(Dataset data, const Config& config, Gaps* gaps) {
+  Needs needs = needs_of_all(config);
+  Ground ground;
+  if (needs.attention) {
+    ground.attention = attention_graph(data.graph, config.expander, needs.virtual_nodes, gaps);
+    ground.transposed = transpose(ground.attention);
+  }
+  if (needs.local) ground.local = local_graph(data.graph);
+  ground.data = std::move(data);
+  trim_memory();  // what building the graphs needed is not needed again
+  return ground;
+}
+
+AttentionGraph local_graph(const CsrGraph& graph) {
+  if (graph.symmetric) return augment(graph, {});
+  Buffer<NodeId> sources(graph.edges(), MemoryTag::graph);
+  for (size_t i = 0; i < graph.nodes(); ++i)
+    std::fill(sources.begin() + graph.offsets[i], sources.begin() + graph.offsets[i + 1],
+              static_cast<NodeId>(i));
+  return augment(build_csr(graph.nodes(), sources.span(), graph.neighbours.span()).graph, {});
+}
+
+Problem make_problem(Dataset data, const Config& config) {
+  Problem problem;
+  problem.split = choose_split(data, config.split);
+  Stopwatch watch;
+  Gaps gaps;
+  static_cast<Ground&>(problem) = make_ground(std::move(data), config, &gaps);
+  problem.spectral_gap = gaps.spectral;
+  problem.required_gap = gaps.required;
+  if (problem.attention.nodes() > 0) problem.fingerprint = fingerprint(problem.attention);
+  problem.graph_seconds = watch.seconds();
+  return problem;
+}
+
+Config default_config(const Dataset& data, const std::string& model) {
+  Config config(model);
+  if (model != "spexphormer") return config;
+  bool large = data.nodes() > kLargeGraph;
+  auto& final = config.options<SpexphormerOptions>("spexphormer");
+  Recipe& recipe = config.final().recipe;
+  final.degrees = large ? std::vector<size_t>{10, 10} : std::vector<size_t>{10, 5, 5, 5};
+  final.width = large ? 128 : 64;
+  final.heads = large ? 1 : 2;
+  final.dropout = large ? 0.2 : 0.3;
+  recipe.batch_size = large ? 1000 : 0;
+  recipe.learning_rate = large ? 0.001 : 0.01;
+  config.options<EstimatorOptions>("estimator").width = large ? 8 : 4;
+  log("no preset: {} layers sampling {} neighbours, width {}, {} heads, {}; expander degree {}",
+      final.degrees.size(), fmt::join(final.degrees, "/"), final.width, final.heads,
+      large ? fmt::format("batches of {}", recipe.batch_size)
+            : std::string("the whole graph at once"),
+      config.expander.degree);
+  return config;
+}
+
+}  // namespace spex

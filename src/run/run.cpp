@@ -1,0 +1,286 @@
+#include <spex/core/error.h>
+#include <spex/core/files.h>
+#include <spex/core/log.h>
+#include <spex/core/stopwatch.h>
+#include <spex/core/threads.h>
+#include <spex/run/analysis.h>
+#include <spex/run/phases.h>
+#include <spex/run/predict.h>
+#include <spex/run/run.h>
+#include <spex/run/run_lock.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "run/run_folder.h"
+#include "run/run_summary.h"
+
+namespace spex {
+namespace {
+
+namespace fs = std::filesystem;
+
+size_t count_parameters(const Phase& phase, const Shape& shape) {
+  return phase.model->make(shape, 0)->parameters().count();
+}
+
+class TrainingRun {
+ public:
+  TrainingRun(Problem problem, const Config& config, const RunOptions& options,
+              const RunHooks& hooks)
+      : problem_(std::move(problem)),
+        config_(config),
+        options_(options),
+        hooks_(hooks),
+        files_{options.out},
+        objective_(problem_.data.labels, config.split.metric),
+        shape_(shape_of(problem_, config)),
+        folder_(files_, config_) {
+    if (config_.threads == 0) config_.threads = static_cast<size_t>(threads());
+  }
+
+  RunResult run() {
+    check_request();
+    make_folder();
+    RunLock lock(files_.lock());
+    folder_.open(problem_, options_.resume);
+    RunResult result;
+    if (fs::exists(files_.summary())) return finished_before();
+    if (!obtain_scores() || !train_seeds()) return result;
+    finish(result);
+    fs::remove(files_.checkpoint());
+    result.finished = true;
+    return result;
+  }
+
+ private:
+  // What can be refused is refused before the folder is touched.
+  void check_request() {
+    require(!options_.resume || fs::exists(files_.config()),
+            "{} holds no run to resume; leave --resume out to start one", files_.folder.string());
+    check(config_);
+    for (const Phase* phase : phases_to_train(config_, !options_.scores.empty()))
+      phase->model->make(shape_, config_.seed);
+    check_validation();
+    if (!options_.scores.empty() && config_.final().model->needs().scores)
+      problem_.scores = load_scores(options_.scores, problem_.attention, problem_.fingerprint);
+  }
+
+  // The metric that chooses the best epoch must exist on the validation nodes.
+  void check_validation() const {
+    Matrix zeros =
+        Matrix::zeros(problem_.data.nodes(), objective_.outputs(), MemoryTag::activations);
+    double score = objective_.score(zeros, problem_.split.validation.span());
+    require(!std::isnan(score),
+            "{} cannot be computed on the validation nodes: their labels are all alike",
+            name(objective_.metric()));
+  }
+
+  // The summary is the last file of a run, so nothing is left to do but the report.
+  RunResult finished_before() {
+    fs::remove(files_.checkpoint());
+    return {true, load_record(files_.folder)};
+  }
+
+  void make_folder() {
+    std::error_code error;
+    fs::create_directories(files_.folder, error);
+    require(!error, "cannot make the folder {}: {}", files_.folder.string(), error.message());
+  }
+
+  TrainerHooks trainer_hooks(const Phase& phase, size_t seed) {
+    TrainerHooks hooks;
+    since_checkpoint_ = Stopwatch();
+    hooks.on_epoch = [this, epochs = phase.recipe.epochs](const EpochRecord& record) {
+      folder_.records().push_back(record);
+      if (hooks_.on_epoch) hooks_.on_epoch(record, epochs);
+    };
+    hooks.wants_checkpoint = [this](size_t) {
+      return since_checkpoint_.seconds() >= options_.checkpoint_seconds;
+    };
+    hooks.checkpoint = [this, name = phase.name, seed](const TrainState& state) {
+      write_text(files_.metrics(), to_csv(folder_.records()));
+      save_checkpoint(files_.checkpoint(), {name, seed, state});
+      since_checkpoint_ = Stopwatch();
+    };
+    hooks.stop = hooks_.stop;
+    return hooks;
+  }
+
+  // Trains a phase with consecutive seeds and keeps the best on validation. False if it was told to
+  // stop.
+  bool train(const Phase& phase, size_t seeds, const fs::path& file) {
+    for (size_t s = 0; s < seeds; ++s) {
+      size_t seed = config_.seed + s;
+      if (folder_.is_past(phase.name, seed)) continue;
+      std::unique_ptr<Model> model = phase.model->make(shape_, seed);
+      TrainState state = folder_.state_for(phase.name, seed);
+      if (!train_phase(phase, *model, problem_, config_, seed, state, trainer_hooks(phase, seed)))
+        return false;
+      for (EpochRecord& record : folder_.records())
+        if (record.phase == phase.name && record.seed == seed && record.epoch == state.best_epoch)
+          record.test = state.best_test;
+      keep_best(file, phase, seed, std::move(state));
+    }
+    return true;
+  }
+
+  void keep_best(const fs::path& file, const Phase& phase, size_t seed, TrainState state) const {
+    if (fs::exists(file)) {
+      SavedModel kept = load_model(file);
+      if (kept.validation >= state.best_validation && kept.seed != seed) return;
+    }
+    save_model(file, {phase, shape_, meaning_of(problem_.data), seed, state.best_epoch,
+                      state.best_validation, state.best_temperature, std::move(state.best)});
+  }
+
+  // From the phases before the last, or from a file. False if it was told to stop.
+  bool obtain_scores() {
+    if (!config_.final().model->needs().scores) return true;
+    if (!fs::exists(files_.scores())) {
+      if (problem_.scores_or_null())
+        save_scores(files_.scores(), problem_.scores, problem_.fingerprint);
+      else if (!train_scorers())
+        return false;
+    }
+    problem_.scores = load_scores(files_.scores(), problem_.attention, problem_.fingerprint);
+    return true;
+  }
+
+  bool train_scorers() {
+    for (const Phase* phase : phases_to_train(config_, false)) {
+      if (phase == &config_.final()) break;
+      Stopwatch watch;
+      fs::path file = files_.phase(phase->name);
+      if (!train(*phase, phase->model->tries(), file)) return false;
+      SavedModel saved = load_model(file);
+      std::unique_ptr<Model> best = saved.make();
+      save_scores(files_.scores(), attention_scores(*best, saved.phase, problem_, saved.temperature),
+                  problem_.fingerprint);
+      log("{} trained in {:.1f} s", phase->name, watch.seconds());
+      trim_memory();
+    }
+    return true;
+  }
+
+  bool train_seeds() {
+    if (!train(config_.final(), config_.seeds, files_.model())) return false;
+    write_text(files_.metrics(), to_csv(folder_.records()));
+    return true;
+  }
+
+  // Predictions for every node where one pass gives them all, else for the test nodes.
+  void predict_nodes(const SavedModel& saved, Model& model, RunDetails& details) {
+    std::span<const NodeId> test = problem_.split.test.span();
+    Predictions predictions;
+    predictions.meaning = saved.meaning;
+    predictions.nodes.assign(test.begin(), test.end());
+    if (saved.phase.recipe.batch_size == 0) {
+      predictions.nodes.resize(problem_.data.nodes());
+      std::iota(predictions.nodes.begin(), predictions.nodes.end(), 0U);
+    }
+    Matrix logits = predict_logits(saved.phase, model, problem_, saved.seed, saved.best_epoch,
+                                   saved.temperature, predictions.nodes,
+                                   saved.phase.recipe.batch_size);
+    predictions.values = to_probabilities(logits, predictions.meaning);
+    write_atomically(files_.predictions(), [&](std::ostream& out) { write_csv(out, predictions); });
+    if (predictions.nodes.size() > test.size()) {
+      Matrix chosen(test.size(), logits.cols(), MemoryTag::activations);
+      for (size_t i = 0; i < test.size(); ++i)
+        copy(chosen.view().block(i, 1), logits.view().block(test[i], 1));
+      logits = std::move(chosen);
+    }
+    analyse_predictions(details, problem_.data, logits, test);
+  }
+
+  std::vector<PipelineStep> make_steps() {
+    const AttentionGraph& graph = problem_.attention;
+    size_t graph_bytes =
+        sizeof(NodeId) * graph.edges() +
+        sizeof(EdgeOffset) * (graph.offsets.size() + graph.segment_ends.size());
+    std::vector<PipelineStep> steps = {{"read data", options_.read_seconds, 0, 0, 0},
+                                       {"graphs", problem_.graph_seconds, graph_bytes, 0, 0}};
+    for (const PhasePlan& phase : options_.plan.phases) {
+      PipelineStep step{phase.name, 0, 0, phase.seconds, phase.bytes};
+      for (const EpochRecord& r : folder_.records())
+        if (r.phase == phase.name) {
+          step.seconds += r.seconds;
+          step.peak_bytes = std::max(step.peak_bytes, r.peak_bytes);
+        }
+      steps.push_back(step);
+    }
+    return steps;
+  }
+
+  void finish(RunResult& result) {
+    SavedModel saved = load_model(files_.model());
+    std::unique_ptr<Model> model = saved.make();
+    RunRecord& record = result.record;
+    analyse_degrees(record.details, problem_.data.graph);
+    predict_nodes(saved, *model, record.details);
+    if (const Scores* scores = problem_.scores_or_null())
+      record.details.attention = analyse_attention(
+          *scores, problem_.attention, saved.phase.model->needs().sampling.degrees);
+    record.details.spectral_gap = problem_.spectral_gap;
+    record.details.required_gap = problem_.required_gap;
+    record.details.steps = make_steps();
+    record.summary = summarise_run(problem_, config_, folder_.records());
+    record.summary.metric = name(objective_.metric());
+    record.summary.final.parameters = model->parameters().count();
+    if (record.summary.estimator.epochs > 0)
+      record.summary.estimator.parameters = count_parameters(config_.phases.front(), shape_);
+    record.epochs = folder_.records();
+    record.config = config_keys(config_);
+    write_text(files_.details(), to_json(record.details));
+    write_text(files_.summary(), to_json(record.summary));
+  }
+
+  Problem problem_;
+  Config config_;
+  RunOptions options_;
+  RunHooks hooks_;
+  RunFiles files_;
+  Objective objective_;
+  Shape shape_;
+  RunFolder folder_;
+  Stopwatch since_checkpoint_;
+};
+
+}  // namespace
+
+RunResult run_training(Problem problem, const Config& config, const RunOptions& options,
+                       const RunHooks& hooks) {
+  Config told = config;
+  tell_scorers(told);
+  return TrainingRun(std::move(problem), told, options, hooks).run();
+}
+
+EstimateResult run_estimate(const Problem& problem, const Config& config,
+                            const fs::path& scores_file, const RunHooks& hooks) {
+  require(config.phases.size() > 1, "{} draws by no scores; there is nothing to estimate",
+          config.model);
+  Config told = config;
+  tell_scorers(told);
+  const Phase& phase = told.phases.front();
+  Shape shape = shape_of(problem, told);
+  TrainState best;
+  for (size_t t = 0; t < phase.model->tries(); ++t) {
+    std::unique_ptr<Model> model = phase.model->make(shape, told.seed + t);
+    TrainState state;
+    TrainerHooks trainer;
+    trainer.on_epoch = [&](const EpochRecord& record) {
+      if (hooks.on_epoch) hooks.on_epoch(record, phase.recipe.epochs);
+    };
+    trainer.stop = hooks.stop;
+    require(train_phase(phase, *model, problem, told, told.seed + t, state, trainer),
+            "stopped before the estimator was trained; nothing was written");
+    if (best.best.empty() || state.best_validation > best.best_validation) best = std::move(state);
+  }
+  std::unique_ptr<Model> model = phase.model->make(shape, told.seed);
+  load_state(*model, best.best);
+  save_scores(scores_file, attention_scores(*model, phase, problem, best.best_temperature),
+              problem.fingerprint);
+  return {best.best_validation, best.best_test};
+}
+
+}  // namespace spex

@@ -1,0 +1,110 @@
+#include "run/run_folder.h"
+
+#include <spex/core/error.h>
+#include <spex/core/files.h>
+#include <spex/graph/attention_file.h>
+
+namespace spex {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What must be the same in a run and its continuation. A data set may have moved, and recomputing
+// changes no number.
+std::vector<ConfigKey> comparable(Config config) {
+  config.data = fs::path(config.data).filename();
+  std::vector<ConfigKey> keys = config_keys(config);
+  std::erase_if(keys, [](const ConfigKey& key) { return key.key.ends_with(".recompute"); });
+  return keys;
+}
+
+}  // namespace
+
+Config read_run_config(const RunFiles& files) {
+  std::string text = read_text(files.config());
+  require(text.starts_with(kRunHeader),
+          "{} was written by an earlier version of spex; train again with this one, or use that "
+          "version",
+          files.folder.string());
+  Config config;
+  apply_toml(config, text, files.config().string());
+  return config;
+}
+
+void RunFolder::open(const Problem& problem, bool resume) {
+  if (!resume) {
+    start(problem);
+    return;
+  }
+  check_same_configuration(read_run_config(files_));
+  check_same_graph(problem);
+  checkpoint_ = load_checkpoint(files_.checkpoint());
+  if (fs::exists(files_.metrics()))
+    records_ = parse_csv(read_text(files_.metrics()), files_.metrics().string());
+  drop_later_records();
+}
+
+void RunFolder::start(const Problem& problem) {
+  for (const fs::path& file : {files_.config(), files_.metrics(), files_.scores(),
+                               files_.attention(), files_.model(), files_.checkpoint(),
+                               files_.summary()})
+    require(!fs::exists(file),
+            "{} already holds a run ({}); give another --out, or --resume to continue that one",
+            files_.folder.string(), file.filename().string());
+  write_text(files_.config(), kRunHeader + to_toml(config_));
+  if (problem.fingerprint != 0)
+    save_attention_graph(files_.attention(), problem.attention, problem.fingerprint);
+}
+
+void RunFolder::check_same_configuration(const Config& before) const {
+  require(before.model == config_.model,
+          "{} holds a run of {}, not of {}; resume with the same model, or give another --out",
+          files_.folder.string(), before.model, config_.model);
+  auto old_keys = comparable(before), new_keys = comparable(config_);
+  for (size_t i = 0; i < old_keys.size(); ++i)
+    require(
+        old_keys[i].value == new_keys[i].value,
+        "{} belongs to another configuration: {} is {} there and {} here; resume with the same "
+        "settings, or give another --out",
+        files_.folder.string(), old_keys[i].key, old_keys[i].value, new_keys[i].value);
+}
+
+// A run that was killed as it began may lack its graph.
+void RunFolder::check_same_graph(const Problem& problem) const {
+  if (problem.fingerprint == 0) return;
+  if (!fs::exists(files_.attention()))
+    save_attention_graph(files_.attention(), problem.attention, problem.fingerprint);
+  require(load_attention_graph(files_.attention()).fingerprint == problem.fingerprint,
+          "{} belongs to another graph than {}; resume with the same data, or give another --out",
+          files_.folder.string(), config_.data);
+}
+
+size_t RunFolder::place_of(const std::string& phase) const {
+  size_t place = 0;
+  while (place < config_.phases.size() && config_.phases[place].name != phase) ++place;
+  return place;
+}
+
+// Rows that were written after the last checkpoint will be made again. Before the first checkpoint
+// of a phase, the phases before it are whole if their scores are there.
+void RunFolder::drop_later_records() {
+  size_t last = config_.phases.size() - 1;
+  std::erase_if(records_, [&](const EpochRecord& r) {
+    if (!checkpoint_) return place_of(r.phase) == last || !fs::exists(files_.scores());
+    if (r.phase != checkpoint_->phase) return place_of(r.phase) > place_of(checkpoint_->phase);
+    return r.seed > checkpoint_->seed ||
+           (r.seed == checkpoint_->seed && r.epoch >= checkpoint_->state.next_epoch);
+  });
+}
+
+TrainState RunFolder::state_for(const std::string& phase, size_t seed) const {
+  if (checkpoint_ && checkpoint_->phase == phase && checkpoint_->seed == seed)
+    return checkpoint_->state;
+  return {};
+}
+
+bool RunFolder::is_past(const std::string& phase, size_t seed) const {
+  return checkpoint_ && checkpoint_->phase == phase && checkpoint_->seed > seed;
+}
+
+}  // namespace spex

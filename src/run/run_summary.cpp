@@ -1,0 +1,92 @@
+#include "run/run_summary.h"
+
+#include <spex/core/memory.h>
+#include <spex/sample/batch.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace spex {
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0.0;
+  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+PhaseSummary summarise(const std::vector<EpochRecord>& records, const std::string& phase) {
+  PhaseSummary summary;
+  std::vector<double> seconds, sampling;
+  for (const EpochRecord& r : records) {
+    if (r.phase != phase) continue;
+    summary.epochs = std::max(summary.epochs, r.epoch + 1);
+    summary.peak_bytes = std::max(summary.peak_bytes, r.peak_bytes);
+    seconds.push_back(r.seconds);
+    sampling.push_back(r.sample_seconds);
+  }
+  summary.epoch_seconds = median(seconds);
+  summary.sample_seconds = median(sampling);
+  return summary;
+}
+
+// The epoch that the trainer kept: the first with the best validation metric.
+const EpochRecord* best_record(const std::vector<EpochRecord>& records, const std::string& phase,
+                               const size_t* seed) {
+  const EpochRecord* best = nullptr;
+  for (const EpochRecord& r : records)
+    if (r.phase == phase && (!seed || r.seed == *seed) && !std::isnan(r.validation) &&
+        (!best || r.validation > best->validation))
+      best = &r;
+  return best;
+}
+
+void add_seeds(RunSummary& s, const Config& config, const std::vector<EpochRecord>& records) {
+  for (size_t i = 0; i < config.seeds; ++i) {
+    size_t seed = config.seed + i;
+    if (const EpochRecord* best = best_record(records, config.final().name, &seed))
+      s.seeds.push_back({seed, best->validation, best->test, best->epoch});
+  }
+  auto count = static_cast<double>(s.seeds.size());
+  for (const SeedResult& result : s.seeds) s.test_mean += result.test / count;
+  for (const SeedResult& result : s.seeds) s.test_std += std::pow(result.test - s.test_mean, 2);
+  s.test_std = s.seeds.size() > 1 ? std::sqrt(s.test_std / (count - 1)) : 0.0;
+}
+
+double edges_kept_percent(const AttentionGraph& graph, const Config& config) {
+  SamplingOptions sampling = config.final().model->needs().sampling;
+  if (sampling.degrees.empty() || graph.edges() == 0) return 100.0;
+  double percent = 0;
+  auto shares = kept_share(graph, sampling.degrees);
+  for (double share : shares) percent += 100.0 * share / static_cast<double>(shares.size());
+  return percent;
+}
+
+}  // namespace
+
+RunSummary summarise_run(const Problem& problem, const Config& config,
+                         const std::vector<EpochRecord>& records) {
+  RunSummary s;
+  s.data = problem.data.name;
+  s.synthetic = problem.data.synthetic;
+  s.nodes = problem.data.nodes();
+  s.edges = problem.data.graph.edges();
+  s.attention_edges = problem.attention.edges();
+  s.model = config.model;
+  add_seeds(s, config, records);
+  s.edges_kept_percent = edges_kept_percent(problem.attention, config);
+  if (config.phases.size() > 1) {
+    const std::string& scorer = config.phases.front().name;
+    s.estimator = summarise(records, scorer);
+    if (const EpochRecord* best = best_record(records, scorer, nullptr))
+      s.estimator_test = best->test;
+  }
+  s.final = summarise(records, config.final().name);
+  s.threads = config.threads;
+  for (const EpochRecord& r : records) s.seconds += r.seconds;
+  s.peak_rss_bytes = resident_memory().peak;
+  return s;
+}
+
+}  // namespace spex

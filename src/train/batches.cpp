@@ -1,0 +1,42 @@
+#include <spex/core/error.h>
+#include <spex/train/batches.h>
+
+#include "train/batch_kinds.h"
+
+namespace spex {
+
+std::unique_ptr<Batches> make_batches(const Ground& ground, std::span<const NodeId> train,
+                                      const Needs& needs, const BatchOptions& options) {
+  bool sampled = !needs.sampling.degrees.empty();
+  bool all = options.batch_size == 0 || options.batch_size >= ground.data.nodes();
+  if (all || needs.batching == Batching::none)
+    return sampled ? whole_sample(ground, train, needs, options.seed)
+                   : whole_graph(ground, train, needs);
+  switch (needs.batching) {
+    case Batching::sampled:
+      return sampled_batches(ground, train, needs, options);
+    case Batching::random_nodes:
+      return random_node_batches(ground, train, needs, options);
+    case Batching::rows:
+      return row_batches(ground, train, options);
+    default:
+      fail("this model cannot be trained in batches; leave batch_size at 0");
+  }
+}
+
+Matrix evaluate(Model& model, Batches& batches, const Pass& pass, std::span<const NodeId> nodes) {
+  Matrix logits(nodes.size(), model.shape().outputs, MemoryTag::activations);
+  size_t done = 0;
+  batches.evaluate(pass.epoch, nodes, [&](const Step& step) {
+    Tape tape(false);
+    Var out = model.forward(tape, step.input, *step.neighbourhood, pass);
+    bool all = step.nodes.empty();
+    size_t count = all ? nodes.size() : step.rows.size();
+    for (size_t i = 0; i < count; ++i)
+      copy(logits.view().block(done + i, 1), out.value().block(all ? nodes[i] : step.rows[i], 1));
+    done += count;
+  });
+  return logits;
+}
+
+}  // namespace spex
