@@ -74,7 +74,7 @@ function(spex_program name folder)
   endforeach()
 endfunction()
 
-set(SPEX_ALL_ROOMS spex_report spex_train spex_model spex_sample spex_ops spex_data spex_graph
+set(SPEX_ALL_ROOMS spex_report spex_run spex_plan spex_train spex_config spex_model spex_sample spex_ops spex_data spex_graph
     spex_tensor spex_core)
 
 # tests/ROOM/*.cpp become one program per room; each test case is known to ctest.
@@ -169,7 +169,7 @@ function(spex_embed target)
   target_sources(${target} PRIVATE ${output})
 endfunction()
 
-# spex_presets(TARGET): configs/NAME.toml become the presets of include/spex/train/presets.h.
+# spex_presets(TARGET): configs/NAME.toml become the presets of include/spex/config/presets.h.
 function(spex_presets target)
   file(GLOB configs CONFIGURE_DEPENDS configs/*.toml)
   set(table)
@@ -181,6 +181,6 @@ function(spex_presets target)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${configs})
   set(output ${PROJECT_BINARY_DIR}/embedded/presets.cpp)
   file(GENERATE OUTPUT ${output} CONTENT
-       "#include <spex/train/presets.h>\n\nconst std::vector<spex::Preset>& spex::presets() {\n  static const std::vector<Preset> table = {\n${table}  };\n  return table;\n}\n")
+       "#include <spex/config/presets.h>\n\nconst std::vector<spex::Preset>& spex::presets() {\n  static const std::vector<Preset> table = {\n${table}  };\n  return table;\n}\n")
   target_sources(${target} PRIVATE ${output})
 endfunction()

@@ -2,7 +2,7 @@
 // what the tests of the record and of the report look at.
 #pragma once
 
-#include <spex/train/record.h>
+#include <spex/run/record.h>
 
 #include <cmath>
 #include <limits>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <spex/core/files.h>
-#include <spex/train/record.h>
+#include <spex/run/run.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class Run {
     write_text(path / "metrics.csv", to_csv(record.epochs));
     Config config;
     config.data = record.summary.data;
-    write_text(path / "config.toml", to_toml(config));
+    write_text(path / "config.toml", kRunHeader + to_toml(config));
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;

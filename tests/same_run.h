@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <spex/core/files.h>
-#include <spex/train/record.h>
+#include <spex/run/record.h>
 
 #include <filesystem>
 #include <string>
@@ -17,7 +17,7 @@ inline std::string metrics_without_times(const std::filesystem::path& run) {
   auto records = parse_csv(read_text(run / "metrics.csv"), "metrics.csv");
   for (EpochRecord& record : records) {
     record.seconds = record.sample_seconds = 0;
-    if (config.final.batch_size > 0) record.peak_bytes = 0;
+    if (config.final().recipe.batch_size > 0) record.peak_bytes = 0;
   }
   return to_csv(records);
 }

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <spex/core/log.h>
 #include <spex/core/threads.h>
-#include <spex/train/run.h>
+#include <spex/run/run.h>
 
 #include <CLI/App.hpp>
 #include <memory>
@@ -25,6 +25,7 @@ void estimate(const Request& request) {
   catch_interrupts();
   Dataset data = open_data(request.settings.data);
   Config config = resolve(request.settings, data);
+  check(config);
   set_threads(static_cast<int>(config.threads));
   Problem problem = make_problem(std::move(data), config);
   RunHooks hooks;
@@ -36,7 +37,7 @@ void estimate(const Request& request) {
   progress.finish();
   set_log_sink({});
   fmt::print("{}: scores of {} attention edges; estimator: validation {:.2f}%, test {:.2f}%\n",
-             request.out, problem.graph.edges(), 100 * result.validation, 100 * result.test);
+             request.out, problem.attention.edges(), 100 * result.validation, 100 * result.test);
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ void add_estimate_command(CLI::App& app) {
   command->footer(
       "Example:\n"
       "  spex estimate minesweeper --out scores.safetensors\n"
-      "  spex train minesweeper --scores scores.safetensors --set final.width=64 --out runs/wide");
+      "  spex train minesweeper --scores scores.safetensors --set spexphormer.width=64 --out runs/wide");
   command->callback([request] { estimate(*request); });
 }
 

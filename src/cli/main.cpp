@@ -13,6 +13,7 @@
 #include "cli/data.h"
 #include "cli/estimate.h"
 #include "cli/generate.h"
+#include "cli/models.h"
 #include "cli/predict.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
@@ -25,6 +26,7 @@ void add_commands(CLI::App& app) {
   add_train_command(app);
   add_estimate_command(app);
   add_predict_command(app);
+  add_models_command(app);
   add_report_command(app);
   CLI::App* data = app.add_subcommand("data", "Look at, convert or make data sets");
   data->require_subcommand(1);

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
-#include <spex/train/predict.h>
+#include <spex/run/predict.h>
 
 #include <CLI/App.hpp>
 #include <charconv>

@@ -4,9 +4,10 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/log.h>
+#include <spex/core/text.h>
 #include <spex/data/generators.h>
-#include <spex/train/presets.h>
-#include <spex/train/problem.h>
+#include <spex/config/presets.h>
+#include <spex/run/problem.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -30,13 +31,24 @@ std::vector<std::string> preset_names() {
 void apply_preset(Config& config, const std::string& name) {
   const Preset* preset = find_preset(name);
   if (!preset) {
-    std::string nearest = nearest_word(name, preset_names());
-    fail("there is no preset called {}{}; there are {}", name,
-         nearest.empty() ? std::string() : fmt::format(" (did you mean {}?)", nearest),
+    fail("there is no preset called {}{}; there are {}", name, did_you_mean(name, preset_names()),
          fmt::join(preset_names(), ", "));
   }
   apply_toml(config, preset->toml, fmt::format("preset {}", name));
   config.preset = name;
+}
+
+constexpr std::string_view kModelKey = "model=";
+
+// The model comes first: it decides which settings there are. In order of strength: --model, --set,
+// the file.
+std::string wanted_model(const Settings& s) {
+  if (s.model) return *s.model;
+  for (auto each = s.assignments.rbegin(); each != s.assignments.rend(); ++each)
+    if (each->starts_with(kModelKey)) return each->substr(kModelKey.size());
+  Config config;
+  if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
+  return config.model;
 }
 
 }  // namespace
@@ -58,21 +70,22 @@ void add_settings(CLI::App& app, Settings& s) {
 
 Config resolve(const Settings& s, const Dataset& data) {
   bool own_preset = s.preset.empty() && s.config_file.empty() && find_preset(data.name);
-  Config config;
+  std::string model = wanted_model(s);
+  Config config(model);
   if (own_preset || !s.preset.empty()) {
     apply_preset(config, own_preset ? data.name : s.preset);
     log("preset {}", config.preset);
   } else {
-    config = default_config(data);
+    config = default_config(data, model);
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
-  for (const std::string& assignment : s.assignments) apply_setting(config, assignment);
+  for (const std::string& assignment : s.assignments)
+    if (!assignment.starts_with(kModelKey)) apply_setting(config, assignment);
   // A run can be continued, and predicted with, from any folder.
   config.data = is_generator(s.data) ? s.data : std::filesystem::absolute(s.data).string();
-  if (s.model) apply_setting(config, "model=" + *s.model);
   if (s.seed) config.seed = *s.seed;
   if (s.seeds) config.seeds = *s.seeds;
-  if (s.split) config.split.split = *s.split;
+  if (s.split) config.split.index = *s.split;
   if (s.threads) config.threads = *s.threads;
   require(config.seeds > 0, "--seeds must be at least 1");
   return config;

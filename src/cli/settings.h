@@ -2,7 +2,7 @@
 #pragma once
 
 #include <spex/data/dataset.h>
-#include <spex/train/config.h>
+#include <spex/config/config.h>
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include "cli/suggest.h"
 
 #include <fmt/core.h>
-#include <spex/train/config.h>
+#include <spex/core/text.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>

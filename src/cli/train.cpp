@@ -5,10 +5,11 @@
 #include <spex/core/log.h>
 #include <spex/core/memory.h>
 #include <spex/core/stopwatch.h>
+#include <spex/core/text.h>
 #include <spex/core/threads.h>
 #include <spex/report/report.h>
-#include <spex/train/planner.h>
-#include <spex/train/run.h>
+#include <spex/plan/planner.h>
+#include <spex/run/run.h>
 
 #include <CLI/App.hpp>
 #include <memory>
@@ -27,9 +28,12 @@ struct Request {
 };
 
 void print_result(const RunSummary& s, const std::filesystem::path& out) {
-  fmt::print("{}{}: {} nodes, {} edges, {} attention edges, {:.1f}% of them kept\n", s.data,
-             s.synthetic ? " (synthetic)" : "", s.nodes, s.edges, s.attention_edges,
-             s.edges_kept_percent);
+  fmt::print("{}{}: {} nodes, {} edges", s.data, s.synthetic ? " (synthetic)" : "", s.nodes,
+             s.edges);
+  if (s.attention_edges > 0)
+    fmt::print(", {} attention edges, {:.1f}% of them kept", s.attention_edges,
+               s.edges_kept_percent);
+  fmt::print("\n");
   if (s.estimator.epochs > 0)
     fmt::print("estimator    {} {:.2f}%   {:.1f} ms per epoch, peak {:.1f} MB\n", s.metric,
                100 * s.estimator_test, 1e3 * s.estimator.epoch_seconds,
@@ -79,14 +83,16 @@ void train(Request& request) {
 }  // namespace
 
 void add_train_command(CLI::App& app) {
-  auto* command = app.add_subcommand("train", "Train both phases and write a run directory");
+  auto* command = app.add_subcommand("train", "Train a model and write a run directory");
   auto request = std::make_shared<Request>();
   add_settings(*command, request->settings);
-  command->add_option("--model", request->settings.model,
-                      "spexphormer, or exphormer: all edges, one phase");
+  command
+      ->add_option("--model", request->settings.model,
+                   "What to train; spex models lists them (spexphormer)")
+      ->type_name("NAME");
   command
       ->add_option("--seeds", request->settings.seeds,
-                   "Final networks to train; mean and spread are reported (1)")
+                   "Networks to train; mean and spread are reported (1)")
       ->type_name("N");
   command
       ->add_option("--scores", request->run.scores,
@@ -110,7 +116,7 @@ void add_train_command(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  spex train minesweeper --out runs/mines\n"
-      "  spex train graph.safetensors --seeds 5 --set final.degrees=[10,5] --out runs/mine\n"
+      "  spex train graph.safetensors --seeds 5 --set spexphormer.degrees=[10,5] --out runs/mine\n"
       "The settings in force stand, with their meaning, in the run's config.toml.");
   command->callback([request] { train(*request); });
 }

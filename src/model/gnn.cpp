@@ -1,16 +1,12 @@
-// pre: x = dropout(X W + b)
-// L times: x = dropout(relu(norm(conv(x) + x R + r)));  logits = x W + b
-//   GCN:  conv(x) = Ahat (x W) + b
-//   SAGE: conv(x) = mean over N(i) and i of x_j, times W, + b, + x_i W_r
-//   GAT:  s = x W; softmax over N(i) and i of leaky_relu(a_src . s_j + a_dst . s_i); heads side by
-//         side
+// pre:      x = dropout(X W + b)
+// L times:  x = dropout(relu(norm(conv(x) + x R + r)))
+// logits = x W + b
 #include "model/gnn.h"
 
 #include <spex/core/error.h>
 #include <spex/model/transformer.h>
 #include <spex/ops/elementwise.h>
 
-#include <cmath>
 #include <deque>
 
 namespace spex {
@@ -22,10 +18,8 @@ class Gnn : public Model {
       : Model(shape), options_(options) {
     Maker maker{*this, seed};
     size_t inputs = shape.inputs;
-    if (options.pre_linear) {
-      pre_ = Linear(maker, "pre", inputs, options.width, true);
-      inputs = options.width;
-    }
+    if (options.pre_linear) pre_ = Linear(maker, "pre", inputs, options.width, true);
+    if (options.pre_linear) inputs = options.width;
     for (size_t i = 0; i < options.layers; ++i, inputs = options.width) {
       std::string name = fmt::format("layers.{}.", i);
       layers_.emplace_back(maker, name + "conv", options.convolution, inputs, options.width,
@@ -37,7 +31,33 @@ class Gnn : public Model {
     head_ = Linear(maker, "head", inputs, shape.outputs, true);
   }
 
+  Var forward(Tape& tape, const ModelInput& input, const Neighbourhood& neighbourhood,
+              const Pass& pass) override {
+    LayerInput in{&input, {}};
+    if (pre_) {
+      in = {nullptr, dropped(tape, pre_(tape, input), options_.dropout, pass, layers_.size())};
+      inspect(pass, "the node encoder", in.x);
+    }
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      in = {nullptr, run_layer(tape, i, in, neighbourhood, pass)};
+      inspect(pass, fmt::format("layer {}", i + 1), in.x);
+    }
+    Var logits = head_(tape, in.x);
+    inspect(pass, "the output layer", logits);
+    return logits;
+  }
+
  private:
+  Var run_layer(Tape& tape, size_t i, const LayerInput& in, const Neighbourhood& neighbourhood,
+                const Pass& pass) const {
+    Var y = layers_[i](tape, i, in, neighbourhood);
+    if (options_.residual)
+      y = add(tape, y, in.apply_to_queries(tape, residual_[i], i, neighbourhood));
+    y = norm_[i](tape, y, pass);
+    float rate = pass.training ? static_cast<float>(options_.dropout) : 0.0F;
+    return relu_dropped(tape, y, rate, dropout_random(pass, i));
+  }
+
   GnnOptions options_;
   Linear pre_, head_;
   std::deque<ConvolutionLayer> layers_;
@@ -46,4 +66,38 @@ class Gnn : public Model {
 };
 
 }  // namespace
+
+std::unique_ptr<ModelOptions> GnnOptions::of(Convolution convolution) {
+  auto options = std::make_unique<GnnOptions>();
+  options->convolution = convolution;
+  return options;
+}
+
+void GnnOptions::list(SettingList& s) {
+  s.add("layers", layers, {1, 1000}, "convolutions");
+  s.add("width", width, {1, 8192}, "features per node");
+  if (convolution == Convolution::gat) s.add("heads", heads, {1, 64}, "attention heads");
+  s.add("pre_linear", pre_linear, "a linear map before the first convolution");
+  s.add("residual", residual, "a learned linear residual in every layer");
+  s.add("norm", norm, sampled_norm_words(), "none, layer or batch");
+  s.add("dropout", dropout, {0, 1, Range::below}, "share of activations dropped in training");
+}
+
+void GnnOptions::check() const {
+  check_heads(width, heads);
+}
+
+Needs GnnOptions::needs() const {
+  Needs needs;
+  needs.local = true;
+  needs.layers = layers;
+  needs.row_floats = width;
+  needs.batching = Batching::random_nodes;
+  return needs;
+}
+
+std::unique_ptr<Model> GnnOptions::make(const Shape& shape, uint64_t seed) const {
+  return std::make_unique<Gnn>(shape, *this, seed);
+}
+
 }  // namespace spex

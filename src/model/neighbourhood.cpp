@@ -1,7 +1,6 @@
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
 #include <spex/model/neighbourhood.h>
-#include <spex/ops/additive_attention.h>
 #include <spex/ops/aggregate.h>
 #include <spex/ops/rows.h>
 
@@ -118,11 +117,10 @@ Var Neighbourhood::mean(Tape& tape, size_t l, const Var& x) const {
   return aggregate(tape, x, *at.local, weights);
 }
 
-Var Neighbourhood::attend_additively(Tape& tape, size_t l, const Var& x, const Var& source_scores,
-                                     const Var& query_scores, size_t heads) const {
+Var Neighbourhood::attend_additively(Tape& tape, size_t l, const AdditiveInputs& in) const {
   const Layer& at = layer(l);
   require(at.local.has_value(), "a model that aggregates was given no graph");
-  return additive_attention(tape, x, source_scores, query_scores, *at.local, heads);
+  return additive_attention(tape, in, *at.local);
 }
 
 Neighbourhood whole_neighbourhood(const Graphs& graphs) {

@@ -1,5 +1,6 @@
 #include <spex/core/threads.h>
 #include <spex/run/analysis.h>
+#include <spex/sample/batch.h>
 
 #include <algorithm>
 #include <cmath>

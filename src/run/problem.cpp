@@ -11,6 +11,7 @@
 #include <spex/graph/builder.h>
 #include <spex/model/spexphormer.h>
 #include <spex/run/problem.h>
+#include <spex/train/objective.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -130,6 +131,21 @@ Problem make_problem(Dataset data, const Config& config) {
   if (problem.attention.nodes() > 0) problem.fingerprint = fingerprint(problem.attention);
   problem.graph_seconds = watch.seconds();
   return problem;
+}
+
+PlanInput plan_input(const Dataset& data, const Config& config) {
+  Objective objective(data.labels, config.split.metric);
+  PlanInput in;
+  in.nodes = data.nodes();
+  in.edges = data.graph.edges();
+  in.features = feature_count(data.features);
+  if (const auto* sparse = std::get_if<SparseMatrix>(&data.features))
+    in.nonzeros = sparse->nonzeros();
+  in.outputs = objective.outputs();
+  in.train_nodes = choose_split(data, config.split).train.size();
+  in.resident_bytes = memory_use().current;
+  in.symmetric = data.graph.symmetric;
+  return in;
 }
 
 Config default_config(const Dataset& data, const std::string& model) {

@@ -55,16 +55,18 @@ ConstMatrixView Objective::targets() const {
 }
 
 Var Objective::loss_on(Tape& tape, const Var& logits, std::span<const int32_t> classes,
-                       ConstMatrixView values, std::span<const NodeId> rows) const {
-  if (labels_.task == Task::regression) return mean_squared_error(tape, logits, values, rows);
-  if (labels_.task == Task::binary_labels) return binary_cross_entropy(tape, logits, values, rows);
-  if (outputs_ == 1) return binary_cross_entropy(tape, logits, classes, rows);
-  return softmax_cross_entropy(tape, logits, classes, rows);
+                       ConstMatrixView values, std::span<const NodeId> rows,
+                       std::span<const float> weights) const {
+  if (labels_.task == Task::regression) return mean_squared_error(tape, logits, values, rows, weights);
+  if (labels_.task == Task::binary_labels) return binary_cross_entropy(tape, logits, values, rows, weights);
+  if (outputs_ == 1) return binary_cross_entropy(tape, logits, classes, rows, weights);
+  return softmax_cross_entropy(tape, logits, classes, rows, weights);
 }
 
 Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
-                    std::span<const NodeId> rows) {
-  if (nodes.empty()) return loss_on(tape, logits, labels_.classes.span(), targets(), rows);
+                    std::span<const NodeId> rows, std::span<const float> weights) {
+  if (nodes.empty())
+    return loss_on(tape, logits, labels_.classes.span(), targets(), rows, weights);
   if (labels_.task == Task::classes) {
     batch_classes_.resize(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) batch_classes_[i] = labels_.classes[nodes[i]];
@@ -73,7 +75,7 @@ Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes
     for (size_t i = 0; i < nodes.size(); ++i)
       copy(batch_values_.view().block(i, 1), targets().block(nodes[i], 1));
   }
-  return loss_on(tape, logits, batch_classes_, batch_values_.view(), rows);
+  return loss_on(tape, logits, batch_classes_, batch_values_.view(), rows, weights);
 }
 
 double Objective::score(ConstMatrixView logits, std::span<const NodeId> nodes) const {

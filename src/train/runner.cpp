@@ -27,7 +27,7 @@ double Runner::train_step(const Step& step, const EpochSettings& settings) {
   Var penalty;
   pass.penalty = &penalty;
   Var logits = t_.model.forward(tape, step.input, *step.neighbourhood, pass);
-  Var loss = t_.objective.loss(tape, logits, step.nodes, step.rows);
+  Var loss = t_.objective.loss(tape, logits, step.nodes, step.rows, step.weights);
   if (penalty) loss = add(tape, loss, penalty);
   logits = {};
   double value = loss.value()(0, 0);

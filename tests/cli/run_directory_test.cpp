@@ -75,7 +75,7 @@ TEST_F(RunDirectory, ADataSetWithoutEdgesIsTrainedOnItsFeatures) {
   ASSERT_EQ(converted.code, 0) << converted.err;
   EXPECT_NE(converted.out.find("900 nodes, 0 edges"), std::string::npos) << converted.out;
   Outcome trained = spex(training(
-      bare, folder_ / "run", {"--set", "expander.degree=0", "--set", "final.sampling=uniform"}));
+      bare, folder_ / "run", {"--set", "expander.degree=0", "--set", "spexphormer.sampling=uniform"}));
   EXPECT_EQ(trained.code, 0) << trained.err;
 }
 
@@ -150,7 +150,7 @@ TEST_F(RunDirectory, OnAFullDiskIsASentenceAndContinuesWhenThereIsRoom) {
 }
 
 TEST_F(RunDirectory, LossThatIsNoNumberStopsWithASentence) {
-  Outcome stopped = spex(train("run", {"--set", "final.learning_rate=1e30"}));
+  Outcome stopped = spex(train("run", {"--set", "spexphormer.learning_rate=1e30"}));
   expect_fails(stopped, 1, "the final network's loss is no longer a number in epoch 2 of 30");
   EXPECT_NE(stopped.err.find("first in"), std::string::npos);
   EXPECT_TRUE(fs::exists(folder_ / "run/checkpoint.safetensors"));
@@ -183,7 +183,7 @@ TEST_F(RunDirectory, KilledAtAnyMomentResumesToTheSameBytes) {
   size_t moments = wanted ? std::strtoul(wanted, nullptr, 10) : 3;
   const std::vector<std::vector<std::string>> kinds = {
       {"--checkpoint-seconds", "0.05"},
-      {"--checkpoint-seconds", "0", "--set", "final.batch_size=200"}};
+      {"--checkpoint-seconds", "0", "--set", "spexphormer.batch_size=200"}};
   std::vector<std::chrono::duration<double>> lengths;
   for (size_t k = 0; k < kinds.size(); ++k) {
     auto start = Clock::now();

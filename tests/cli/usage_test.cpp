@@ -61,10 +61,10 @@ TEST(Usage, MistypedCommandsAndOptionsSuggestTheRightOnes) {
 TEST(Usage, MistypedKeysPresetsAndGeneratorsSuggestTheRightOnes) {
   TemporaryFolder folder;
   std::string out = folder / "run";
-  expect_fails(spex({"train", "minesweeper", "--set", "final.widht=3", "--out", out}), 1,
-               "there is no setting called final.widht; did you mean final.width?");
-  expect_fails(spex({"train", "minesweeper", "--set", "final.width=x", "--out", out}), 1,
-               "final.width needs a whole number");
+  expect_fails(spex({"train", "minesweeper", "--set", "spexphormer.widht=3", "--out", out}), 1,
+               "there is no setting called spexphormer.widht; did you mean spexphormer.width?");
+  expect_fails(spex({"train", "minesweeper", "--set", "spexphormer.width=x", "--out", out}), 1,
+               "spexphormer.width needs a whole number");
   expect_fails(spex({"train", "minesweeper", "--preset", "toloker", "--out", out}), 1,
                "did you mean tolokers?");
   expect_fails(spex({"train", "minesweper", "--out", out}), 1,

@@ -177,7 +177,7 @@ TEST_F(ReportInBrowser, DrawsEveryChartAndShowsTheSummary) {
         "temperature", "entropy", "edge-types", "top-scores", "roc", "degrees"})
     EXPECT_TRUE(drawn.contains(name)) << name;
   for (const char* text : {"synthetic data", "How much was kept", "Confusion matrix", "Expander",
-                           "read the data", "final.learning_rate"})
+                           "read the data", "spexphormer.learning_rate"})
     EXPECT_NE(body(page).find(text), std::string::npos) << text;
 }
 

@@ -6,7 +6,7 @@
 
 #include "gradient_check.h"
 #include "sample/support.h"
-#include "train/support.h"
+#include "run/support.h"
 
 namespace spex {
 namespace {
@@ -67,17 +67,17 @@ TEST(Objective, BatchLossIsTheLossOfItsTargets) {
         values_of(Task::binary_labels, 2, values), values_of(Task::regression, 2, values)}) {
     Objective objective(labels, Metric::automatic);
     Matrix logits = random_matrix(6, objective.outputs(), 3);
-    std::vector<NodeId> targets = {4, 1, 2};
+    std::vector<NodeId> targets = {4, 1, 2}, places = {0, 1, 2};
     Matrix rows(3, logits.cols(), MemoryTag::other);
     for (size_t i = 0; i < 3; ++i)
       copy(rows.view().block(i, 1), logits.view().block(targets[i], 1));
     Tape tape(false);
-    double whole = objective.loss(tape, tape.constant(logits.view()), targets).value()(0, 0);
-    double batch = objective.batch_loss(tape, tape.constant(rows.view()), targets).value()(0, 0);
+    double whole = objective.loss(tape, tape.constant(logits.view()), {}, targets).value()(0, 0);
+    double batch = objective.loss(tape, tape.constant(rows.view()), targets, places).value()(0, 0);
     EXPECT_NEAR(batch, whole, 1e-6);
     std::vector<NodeId> others = {0, 3, 5};
     EXPECT_GT(
-        std::abs(objective.loss(tape, tape.constant(logits.view()), others).value()(0, 0) - whole),
+        std::abs(objective.loss(tape, tape.constant(logits.view()), {}, others).value()(0, 0) - whole),
         1e-3);
   }
 }

@@ -10,10 +10,10 @@ namespace {
 
 using namespace testing_support;  // NOLINT
 
-// One number under AdamW in double precision, straight from the paper.
+// One number under Adam in double precision, straight from the paper.
 struct Scalar {
   double p, m = 0, v = 0;
-  void step(double g, double rate, int t, const AdamWOptions& o) {
+  void step(double g, double rate, int t, const AdamOptions& o) {
     p -= rate * o.weight_decay * p;
     m = o.beta1 * m + (1 - o.beta1) * g;
     v = o.beta2 * v + (1 - o.beta2) * g * g;
@@ -22,13 +22,13 @@ struct Scalar {
   }
 };
 
-TEST(AdamW, MatchesDoublePrecisionOverTwentySteps) {
+TEST(Adam, MatchesDoublePrecisionOverTwentySteps) {
   Parameters parameters;
   copy(parameters.add("a", 3, 5).value, random_matrix(3, 5, 1));
   copy(parameters.add("b", 200, 100).value, random_matrix(200, 100, 2));
-  AdamWOptions options;
+  AdamOptions options;
   options.weight_decay = 0.1;
-  AdamW optimizer(parameters, options);
+  Adam optimizer(parameters, options);
   std::vector<Scalar> expected;
   for (Parameter& each : parameters)
     for (float value : each.value.span()) expected.push_back({value});
@@ -49,23 +49,23 @@ TEST(AdamW, MatchesDoublePrecisionOverTwentySteps) {
   EXPECT_NEAR(optimizer.second_moment(0)(1, 2), expected[7].v, 1e-6);
 }
 
-TEST(AdamW, AZeroGradientMeansDecayAlone) {
+TEST(Adam, AZeroGradientMeansDecayAlone) {
   Parameters parameters;
   Parameter& p = parameters.add("p", 1, 1);
   p.value(0, 0) = 2.0F;
-  AdamW optimizer(parameters, {.weight_decay = 0.5});
+  Adam optimizer(parameters, {.weight_decay = 0.5});
   optimizer.step(0.1);
   EXPECT_FLOAT_EQ(p.value(0, 0), 2.0F * (1 - 0.05F));
 }
 
-TEST(AdamW, SavedStateContinuesWithTheSameBytes) {
+TEST(Adam, SavedStateContinuesWithTheSameBytes) {
   auto run = [](int pause) {
     Parameters parameters;
     copy(parameters.add("p", 4, 4).value, random_matrix(4, 4, 1));
-    auto optimizer = std::make_unique<AdamW>(parameters, AdamWOptions{});
+    auto optimizer = std::make_unique<Adam>(parameters, AdamOptions{});
     for (int t = 0; t < 6; ++t) {
       if (t == pause) {
-        auto resumed = std::make_unique<AdamW>(parameters, AdamWOptions{});
+        auto resumed = std::make_unique<Adam>(parameters, AdamOptions{});
         copy(resumed->first_moment(0), optimizer->first_moment(0));
         copy(resumed->second_moment(0), optimizer->second_moment(0));
         resumed->steps() = optimizer->steps();

@@ -5,6 +5,7 @@
 
 #include <spex/core/half.h>
 #include <spex/graph/pattern.h>
+#include <spex/ops/additive_attention.h>
 #include <spex/ops/attention.h>
 
 #include <algorithm>
@@ -60,9 +61,8 @@ struct Neighbourhood {
 
   Var normalized_sum(Tape& tape, size_t l, const Var& x) const;  // Ahat x
   Var mean(Tape& tape, size_t l, const Var& x) const;            // of the node and its neighbours
-  // GAT's attention over the node and its neighbours: see additive_attention.
-  Var attend_additively(Tape& tape, size_t l, const Var& x, const Var& source_scores,
-                        const Var& query_scores, size_t heads) const;
+  // GAT's attention over the node and its neighbours.
+  Var attend_additively(Tape& tape, size_t l, const AdditiveInputs& in) const;
 };
 
 // All rows of the graphs in every layer.

@@ -1,7 +1,7 @@
 // The page of a run: one HTML file that needs nothing else, no network included.
 #pragma once
 
-#include <spex/train/record.h>
+#include <spex/run/record.h>
 
 #include <filesystem>
 #include <string>

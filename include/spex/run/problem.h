@@ -2,6 +2,7 @@
 #pragma once
 
 #include <spex/config/config.h>
+#include <spex/plan/planner.h>
 #include <spex/train/ground.h>
 
 namespace spex {
@@ -32,6 +33,9 @@ Ground make_ground(Dataset data, const Config& config, Gaps* gaps = nullptr);
 AttentionGraph local_graph(const CsrGraph& graph);
 
 Problem make_problem(Dataset data, const Config& config);
+
+// What a plan must know of the data.
+PlanInput plan_input(const Dataset& data, const Config& config);
 
 // Settings that suit the data: depth, degrees, width, batch size. Used where there is no preset.
 Config default_config(const Dataset& data, const std::string& model);

@@ -18,9 +18,10 @@ class Objective {
   Metric metric() const { return metric_; }
 
   // The loss of those `rows` of the logits that count. Row r is node nodes[r]'s, or node r's where
-  // `nodes` is empty. Spans must outlive backward.
+  // `nodes` is empty. `weights` are those of the rows' losses; empty: ones. Spans must outlive
+  // backward.
   Var loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
-           std::span<const NodeId> rows);
+           std::span<const NodeId> rows, std::span<const float> weights = {});
 
   // Takes logits of all nodes and the node ids that count.
   double score(ConstMatrixView logits, std::span<const NodeId> nodes) const;
@@ -28,7 +29,8 @@ class Objective {
  private:
   ConstMatrixView targets() const;
   Var loss_on(Tape& tape, const Var& logits, std::span<const int32_t> classes,
-              ConstMatrixView values, std::span<const NodeId> rows) const;
+              ConstMatrixView values, std::span<const NodeId> rows,
+              std::span<const float> weights) const;
 
   const Labels& labels_;
   Metric metric_;

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "machine.h"
-#include "train/twin.h"
+#include "run/twin.h"
 
 namespace spex {
 namespace {
@@ -42,7 +42,7 @@ PhaseResult finish(double seconds, const bench::MemoryPeak& memory, const PhaseP
 Result measure(const std::string& twin, const std::filesystem::path& folder, double scale,
                bool recompute) {
   Config config = bench::config_of(twin);
-  config.final.recompute = recompute;
+  final_options(config).recompute = recompute;
   Dataset data = bench::open_twin(twin, folder, scale);
   Plan plan = make_plan(plan_input(data, config), config);
   Problem problem = make_problem(std::move(data), config);

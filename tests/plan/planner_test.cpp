@@ -1,11 +1,14 @@
-#include <gtest/gtest.h>
-#include <spex/core/error.h>
-#include <spex/data/generators.h>
-#include <spex/train/phases.h>
-#include <spex/train/planner.h>
+#include <spex/core/text.h>
+#include <spex/plan/planner.h>
+
+#include <map>
+
+#include "run/support.h"
 
 namespace spex {
 namespace {
+
+using namespace testing_support;  // NOLINT
 
 Dataset mines(size_t side) {
   MinesweeperOptions options;
@@ -13,32 +16,37 @@ Dataset mines(size_t side) {
   return generate_minesweeper(options);
 }
 
-// Peaks of counted memory of two epochs of each phase.
-struct Peaks {
-  size_t estimator = 0, final = 0;
-};
-
-Peaks measure(const Problem& problem, Config config) {
-  config.estimator.optimiser.epochs = config.final.optimiser.epochs = 2;
-  Objective objective(problem.data.labels, config.split.metric);
-  size_t inputs = feature_count(problem.data.features);
-  Peaks peaks;
-  TrainerHooks hooks;
-  hooks.on_epoch = [&](const EpochRecord& record) {
-    (record.phase == "final" ? peaks.final : peaks.estimator) = record.peak_bytes;
+// Peaks of counted memory of two epochs of each phase, by its name.
+std::map<std::string, size_t> measure(const Problem& problem, Config config) {
+  TemporaryFolder folder;
+  for (Phase& phase : config.phases) phase.recipe.epochs = 2;
+  RunOptions options;
+  options.out = folder / "run";
+  std::map<std::string, size_t> peaks;
+  RunHooks hooks;
+  hooks.on_epoch = [&](const EpochRecord& record, size_t) {
+    peaks[record.phase] = std::max(peaks[record.phase], record.peak_bytes);
   };
-  Network estimator(estimator_options(config, inputs, objective.outputs(), problem.graph), 0);
-  TrainState first;
-  train_estimator(estimator, problem, config, 0, first, hooks);
-  Scores scores =
-      estimate_scores(estimator, problem.graph, problem.transposed, problem.data.features, 1.0F);
-  size_t held =
-      problem.graph.edges() * 2 * scores.layers.size();  // in a run they are a mapped file
-  Network network(final_options(config, inputs, objective.outputs(), problem.graph), 0);
-  TrainState second;
-  train_final(network, problem, &scores, config, 0, second, hooks);
-  peaks.final -= held;
+  run_training(problem, config, options, hooks);
   return peaks;
+}
+
+void expect_forecast(Config config, size_t side, double within) {
+  Dataset data = mines(side);
+  Plan plan = make_plan(plan_input(data, config), config);
+  auto peaks = measure(make_problem(std::move(data), config), config);
+  ASSERT_EQ(plan.phases.size(), peaks.size());
+  for (const PhasePlan& phase : plan.phases)
+    EXPECT_NEAR(static_cast<double>(phase.bytes) / static_cast<double>(peaks.at(phase.name)), 1.0,
+                within)
+        << phase.name;
+}
+
+TEST(Planner, ForecastsTheBytesOfEveryModelWithinFifteenPercent) {
+  for (const ModelInfo& info : models()) {
+    SCOPED_TRACE(info.name);
+    expect_forecast(Config(info.name), 80, 0.15);
+  }
 }
 
 TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
@@ -63,20 +71,13 @@ TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
                  << "width " << c.width << ", heads " << c.heads << ", pre-layers " << c.pre_layers
                  << ", batch " << c.batch << ", recompute " << c.recompute);
     Config config;
-    config.final.width = c.width;
-    config.final.heads = c.heads;
-    config.final.pre_layers = c.pre_layers;
-    config.final.batch_size = c.batch;
-    config.final.recompute = c.recompute;
-    config.final.degrees = {8, 5, 5};
-    Dataset data = mines(c.side);
-    Plan plan = make_plan(plan_input(data, config), config);
-    Peaks peaks = measure(make_problem(std::move(data), config), config);
-    ASSERT_EQ(plan.phases.size(), 2U);
-    EXPECT_NEAR(static_cast<double>(plan.phases[0].bytes) / static_cast<double>(peaks.estimator),
-                1.0, 0.15);
-    EXPECT_NEAR(static_cast<double>(plan.phases[1].bytes) / static_cast<double>(peaks.final), 1.0,
-                0.15);
+    final_options(config).width = c.width;
+    final_options(config).heads = c.heads;
+    final_options(config).pre_layers = c.pre_layers;
+    config.final().recipe.batch_size = c.batch;
+    final_options(config).recompute = c.recompute;
+    final_options(config).degrees = {8, 5, 5};
+    expect_forecast(config, c.side, 0.15);
   }
 }
 
@@ -88,10 +89,10 @@ TEST(Planner, ChoosesTheLargestBatchThatFits) {
   Plan plan = fit_plan(input, config, whole);
   EXPECT_EQ(plan.batch_size, 0U) << "the whole graph fits";
   plan = fit_plan(input, config, whole / 2);
-  EXPECT_GT(config.final.batch_size, 0U);
+  EXPECT_GT(config.final().recipe.batch_size, 0U);
   EXPECT_LE(plan.peak_bytes(), whole / 2);
   Config twice = config;
-  twice.final.batch_size *= 2;
+  twice.final().recipe.batch_size *= 2;
   EXPECT_GT(make_plan(input, twice).peak_bytes(), whole / 2);
 }
 
@@ -115,17 +116,8 @@ TEST(Planner, PlansNoEstimatorWhereNoneIsTrained) {
   input.scores_given = true;
   EXPECT_EQ(make_plan(input, config).phases.size(), 1U);
   input.scores_given = false;
-  config.final.sampling = Sampling::uniform;
+  final_options(config).sampling = Sampling::uniform;
   EXPECT_EQ(make_plan(input, config).phases.size(), 1U);
-}
-
-TEST(ParseSize, KnowsUnitsAndRefusesTheRest) {
-  EXPECT_EQ(parse_size("2GiB"), size_t{2} << 30);
-  EXPECT_EQ(parse_size("1.5 GB"), 1'500'000'000U);
-  EXPECT_EQ(parse_size("800M"), size_t{800} << 20);
-  EXPECT_EQ(parse_size("123"), 123U);
-  for (const char* text : {"", "GB", "-1GB", "2 parsecs", "0"})
-    EXPECT_THROW(parse_size(text), Error) << text;
 }
 
 }  // namespace

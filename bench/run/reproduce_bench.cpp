@@ -5,8 +5,8 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
-#include <spex/train/phases.h>
-#include <spex/train/presets.h>
+#include <spex/run/phases.h>
+#include <spex/config/presets.h>
 
 #include <algorithm>
 #include <chrono>
@@ -86,7 +86,7 @@ Result run(const std::string& path, const Config& config, size_t seeds) {
   Problem problem = make_problem(open_data(path), config);
   Result result;
   if (config.model == Model::spexphormer) {
-    auto shares = kept_share(problem.graph, config.final.degrees);
+    auto shares = kept_share(problem.graph, final_options(config).degrees);
     result.kept = 0;
     for (double share : shares) result.kept += share / static_cast<double>(shares.size());
   }

@@ -1,9 +1,11 @@
-#include <spex/train/presets.h>
+#include <spex/config/presets.h>
 
-#include "train/support.h"
+#include "run/support.h"
 
 namespace spex {
 namespace {
+
+using namespace testing_support;  // NOLINT
 
 TEST(Presets, AreThoseOfThePapersFifteenDataSets) {
   std::vector<std::string_view> names;
@@ -21,16 +23,16 @@ TEST(Presets, ParseAndSayWhatThePaperSays) {
     apply_toml(config, preset.toml, std::string(preset.name));
     for (const char* key : {"degree", "width", "epochs", "learning_rate", "degrees", "heads"})
       EXPECT_NE(preset.toml.find(std::string("\n") + key + " = "), std::string_view::npos) << key;
-    EXPECT_GE(config.final.degrees.size(), 2U);
-    for (size_t degree : config.final.degrees) EXPECT_GT(degree, 0U);
-    EXPECT_EQ(config.final.width % config.final.heads, 0U);
+    EXPECT_GE(final_options(config).degrees.size(), 2U);
+    for (size_t degree : final_options(config).degrees) EXPECT_GT(degree, 0U);
+    EXPECT_EQ(final_options(config).width % final_options(config).heads, 0U);
     EXPECT_EQ(config.expander.degree % 2, 0U);
-    EXPECT_TRUE(config.estimator.width == 4 || config.estimator.width == 8)
-        << config.estimator.width;
-    EXPECT_LE(config.estimator.layers, config.final.degrees.size() + 1);  // actor: 4 and 3
-    EXPECT_LT(config.final.dropout, 1.0);
-    EXPECT_GT(config.final.optimiser.epochs, config.final.optimiser.warmup);
-    EXPECT_GT(config.estimator.optimiser.epochs, config.estimator.optimiser.warmup);
+    EXPECT_TRUE(estimator_options(config).width == 4 || estimator_options(config).width == 8)
+        << estimator_options(config).width;
+    EXPECT_LE(estimator_options(config).layers, final_options(config).degrees.size() + 1);  // actor: 4 and 3
+    EXPECT_LT(final_options(config).dropout, 1.0);
+    EXPECT_GT(config.final().recipe.epochs, config.final().recipe.warmup);
+    EXPECT_GT(config.phase("estimator").recipe.epochs, config.phase("estimator").recipe.warmup);
   }
 }
 

@@ -1,11 +1,12 @@
 #include <spex/core/files.h>
-#include <spex/train/checkpoint.h>
-#include <spex/train/predict.h>
+#include <spex/run/checkpoint.h>
+#include <spex/run/model_file.h>
+#include <spex/core/safetensors.h>
 
 #include <cmath>
 #include <limits>
 
-#include "train/support.h"
+#include "run/support.h"
 
 namespace spex {
 namespace {
@@ -15,7 +16,7 @@ using namespace testing_support;  // NOLINT
 Checkpoint example_checkpoint() {
   TrainState state;
   state.next_epoch = 17;
-  state.network = {{"a.weight", {1.5F, -0.1F}}, {"b", {}}};
+  state.model = {{"a.weight", {1.5F, -0.1F}}, {"b", {}}};
   state.first_moment = {{"a.weight", {1e-30F, 2}}};
   state.second_moment = {{"a.weight", {3, 1e-38F}}};
   state.optimiser_steps = (uint64_t{1} << 40) + 1;
@@ -24,7 +25,19 @@ Checkpoint example_checkpoint() {
   state.best_test = 1.0 / 3.0;
   state.best_temperature = 0.95F;
   state.best = {{"a.weight", {7, 8}}};
-  return {"final", 3, state};
+  return {"spexphormer", 3, state};
+}
+
+// A small trained Spexphormer.
+SavedModel example_model() {
+  Config config;
+  final_options(config).width = 4;
+  final_options(config).heads = 2;
+  final_options(config).degrees = {3};
+  SavedModel saved{config.final(), {2, 3, 4}, {Task::classes, {"a", "b \"c\"", "d\ne"}}, 5, 7,
+                   1.0 / 3.0, 0.6F, {}};
+  saved.state = save_state(*saved.phase.model->make(saved.shape, 1));
+  return saved;
 }
 
 TEST(Checkpoint, ReadsBackToTheSameBits) {
@@ -35,7 +48,7 @@ TEST(Checkpoint, ReadsBackToTheSameBits) {
   EXPECT_EQ(read.phase, written.phase);
   EXPECT_EQ(read.seed, written.seed);
   EXPECT_EQ(read.state.next_epoch, written.state.next_epoch);
-  EXPECT_EQ(read.state.network, written.state.network);
+  EXPECT_EQ(read.state.model, written.state.model);
   EXPECT_EQ(read.state.first_moment, written.state.first_moment);
   EXPECT_EQ(read.state.second_moment, written.state.second_moment);
   EXPECT_EQ(read.state.optimiser_steps, written.state.optimiser_steps);
@@ -61,10 +74,10 @@ TEST(Checkpoint, IsNoneWhereThereIsNoFile) {
 
 TEST(Checkpoint, RefusesAnotherFileAndACutOne) {
   TemporaryFolder folder;
-  save_network(folder / "network", {{"a", {1}}}, {});
-  EXPECT_SAYS(load_checkpoint(folder / "network"), "is not a checkpoint that spex wrote");
+  save_model(folder / "model", example_model());
+  EXPECT_SAYS(load_checkpoint(folder / "model"), "is not a checkpoint that spex wrote");
   save_checkpoint(folder / "c", example_checkpoint());
-  EXPECT_SAYS(load_network(folder / "c"), "is not a network that spex wrote");
+  EXPECT_SAYS(load_model(folder / "c"), "is not a model that spex wrote");
   std::string text = read_text(folder / "c");
   for (size_t length : {size_t{0}, size_t{5}, size_t{40}, text.size() - 1}) {
     write_text(folder / "cut", text.substr(0, length));
@@ -72,40 +85,39 @@ TEST(Checkpoint, RefusesAnotherFileAndACutOne) {
   }
 }
 
-TEST(NetworkFile, ReadsBackStateAndMetadata) {
+TEST(ModelFile, ReadsBackEverythingThatMakesTheModel) {
   TemporaryFolder folder;
-  NetworkState state = {{"encoder.weight", {1, 2, 3}}, {"norm.running_mean", {0.5F}}};
-  save_network(folder / "n", state, {{"seed", "4"}, {"class_names", "a\nb \"c\""}});
-  SavedNetwork read = load_network(folder / "n");
-  EXPECT_EQ(read.state, state);
-  EXPECT_EQ(read.metadata.at("seed"), "4");
-  EXPECT_EQ(read.metadata.at("class_names"), "a\nb \"c\"");
+  SavedModel written = example_model();
+  save_model(folder / "m", written);
+  SavedModel read = load_model(folder / "m");
+  EXPECT_EQ(read.phase.name, "spexphormer");
+  EXPECT_EQ(to_toml(read.phase), to_toml(written.phase));
+  EXPECT_EQ(read.shape.inputs, 2U);
+  EXPECT_EQ(read.shape.outputs, 3U);
+  EXPECT_EQ(read.shape.edge_types, 4U);
+  EXPECT_EQ(read.meaning.class_names, written.meaning.class_names);
+  EXPECT_EQ(read.seed, 5U);
+  EXPECT_EQ(read.best_epoch, 7U);
+  EXPECT_EQ(read.validation, 1.0 / 3.0);
+  EXPECT_EQ(read.temperature, 0.6F);
+  EXPECT_EQ(read.state, written.state);
+  EXPECT_EQ(save_state(*read.make()), written.state);
 }
 
-TEST(NetworkState, OfAnotherNetworkIsRefusedByName) {
-  NetworkOptions options;
-  options.inputs = options.outputs = 2;
-  options.width = options.heads = 4;
-  options.layers = 1;
-  Network network(options, 0);
-  NetworkState state = save_state(network);
+TEST(ModelFile, OfAnEarlierVersionIsRefusedWithASentence) {
+  TemporaryFolder folder;
+  write_safetensors(folder / "old", {}, {{"format", "spex-network-1"}});
+  EXPECT_SAYS(load_model(folder / "old"), "was written by an earlier version of spex");
+}
+
+TEST(ModelState, OfAnotherModelIsRefusedByName) {
+  SavedModel saved = example_model();
+  std::unique_ptr<Model> model = saved.make();
+  ModelState state = save_state(*model);
   state.at("layers.0.q.weight").pop_back();
-  EXPECT_SAYS(load_state(network, state), "15 numbers for layers.0.q.weight, not 16");
+  EXPECT_SAYS(load_state(*model, state), "15 numbers for layers.0.q.weight, not 16");
   state.erase("layers.0.q.weight");
-  EXPECT_SAYS(load_state(network, state), "lacks layers.0.q.weight");
-}
-
-TEST(AttentionGraphFile, ReadsBackTheSameGraph) {
-  TemporaryFolder folder;
-  Problem problem = make_problem(small_mines(8), quick_config());
-  save_attention_graph(folder / "g", problem.graph, problem.fingerprint);
-  SavedGraph read = load_attention_graph(folder / "g");
-  EXPECT_EQ(read.fingerprint, problem.fingerprint);
-  EXPECT_EQ(fingerprint(read.graph), problem.fingerprint);
-  EXPECT_EQ(read.graph.symmetric, problem.graph.symmetric);
-  std::string text = read_text(folder / "g");
-  write_text(folder / "cut", text.substr(0, text.size() - 4));
-  EXPECT_THROW(load_attention_graph(folder / "cut"), Error);
+  EXPECT_SAYS(load_state(*model, state), "lacks layers.0.q.weight");
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <spex/core/error.h>
 #include <spex/data/generators.h>
 #include <spex/data/native.h>
-#include <spex/train/run.h>
+#include <spex/model/spexphormer.h>
+#include <spex/run/run.h>
 
 #include <string>
 
@@ -36,17 +37,24 @@ inline Dataset small_mines(size_t side = 40, uint64_t seed = 0) {
   return generate_minesweeper(options);
 }
 
+inline EstimatorOptions& estimator_options(Config& config) {
+  return config.options<EstimatorOptions>("estimator");
+}
+inline SpexphormerOptions& final_options(Config& config) {
+  return config.options<SpexphormerOptions>("spexphormer");
+}
+
 // Both phases in well under a second on a field of 20 x 20.
 inline Config quick_config() {
   Config config;
   config.data = "mines.safetensors";
   config.threads = 2;
   config.expander.degree = 6;
-  config.estimator.width = 4;
-  config.estimator.optimiser.epochs = 6;
-  config.final.optimiser.epochs = 6;
-  config.final.width = 8;
-  config.final.degrees = {6, 4};
+  estimator_options(config).width = 4;
+  config.phase("estimator").recipe.epochs = 6;
+  config.final().recipe.epochs = 6;
+  final_options(config).width = 8;
+  final_options(config).degrees = {6, 4};
   return config;
 }
 

@@ -2,42 +2,16 @@
 // tricks. What src/model and src/ops compute must agree with it.
 #pragma once
 
-#include <spex/model/network.h>
+#include <spex/model/transformer.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <string>
-#include <vector>
+#include "model/model_check.h"
 
 namespace spex::testing_support {
 
-struct Table {
-  size_t rows = 0, cols = 0;
-  std::vector<double> values;
-
-  Table() = default;
-  Table(size_t r, size_t c) : rows(r), cols(c), values(r * c, 0.0) {}
-  double& operator()(size_t r, size_t c) { return values[r * cols + c]; }
-  double operator()(size_t r, size_t c) const { return values[r * cols + c]; }
-};
-
-// Row i lists its neighbours with their types; log_score is 0 where there is none.
-struct ReferenceEdge {
-  size_t neighbour, type;
-  double log_score = 0;
-};
-using ReferenceRows = std::vector<std::vector<ReferenceEdge>>;
-
-class ReferenceNetwork {
+class ReferenceTransformer : public ReferenceModel {
  public:
-  ReferenceNetwork(const NetworkOptions& options, const Parameters& parameters) : o(options) {
-    for (const Parameter& each : parameters) {
-      Table table(each.value.rows(), each.value.cols());
-      std::copy(each.value.span().begin(), each.value.span().end(), table.values.begin());
-      p[each.name] = table;
-    }
-  }
+  ReferenceTransformer(const TransformerOptions& options, const ReferenceModel& parameters)
+      : ReferenceModel(parameters), o(options) {}
 
   // In training: batch norm uses the batch's own statistics.
   Table forward(const Table& features, const ReferenceRows& graph, double temperature) const {
@@ -55,26 +29,9 @@ class ReferenceNetwork {
     return linear(x, "head");
   }
 
-  NetworkOptions o;
-  std::map<std::string, Table> p;
+  TransformerOptions o;
 
  private:
-  Table linear(const Table& x, const std::string& name) const {
-    const Table& w = p.at(name + ".weight");
-    auto bias = p.find(name + ".bias");
-    Table y(x.rows, w.cols);
-    for (size_t r = 0; r < x.rows; ++r)
-      for (size_t c = 0; c < w.cols; ++c) {
-        y(r, c) = bias == p.end() ? 0.0 : bias->second(0, c);
-        for (size_t k = 0; k < w.rows; ++k) y(r, c) += x(r, k) * w(k, c);
-      }
-    return y;
-  }
-
-  static void relu(Table& x) {
-    for (double& value : x.values) value = std::max(value, 0.0);
-  }
-
   static void scale_rows(Table& x, double length) {
     for (size_t r = 0; r < x.rows; ++r) {
       double squares = 0;
@@ -83,29 +40,8 @@ class ReferenceNetwork {
     }
   }
 
-  // Layer norm is over a row; batch and graph norm over a column.
-  Table norm(const Table& x, const std::string& name, Norm kind) const {
-    Table y = x;
-    bool by_row = kind == Norm::layer;
-    size_t groups = by_row ? x.rows : x.cols, count = by_row ? x.cols : x.rows;
-    for (size_t g = 0; g < groups; ++g) {
-      auto at = [&](size_t i) -> double& { return by_row ? y(g, i) : y(i, g); };
-      double mean = 0, squares = 0;
-      for (size_t i = 0; i < count; ++i) mean += at(i) / static_cast<double>(count);
-      double shift = kind == Norm::graph ? p.at(name + ".alpha")(0, g) * mean : mean;
-      for (size_t i = 0; i < count; ++i) at(i) -= shift;
-      for (size_t i = 0; i < count; ++i) squares += at(i) * at(i) / static_cast<double>(count);
-      for (size_t i = 0; i < count; ++i) at(i) /= std::sqrt(squares + 1e-5);
-    }
-    for (size_t r = 0; r < x.rows; ++r)
-      for (size_t c = 0; c < x.cols; ++c)
-        y(r, c) = y(r, c) * p.at(name + ".gain")(0, c) + p.at(name + ".bias")(0, c);
-    return y;
-  }
-
   Table dense(const Table& x, const std::string& name) const {
-    Table y = norm(linear(x, name + ".linear"), name + ".norm", Norm::batch);
-    relu(y);
+    Table y = relu(norm(linear(x, name + ".linear"), name + ".norm", Norm::batch));
     scale_rows(y, 1.0);
     return y;
   }
@@ -116,7 +52,7 @@ class ReferenceNetwork {
     if (o.normalize_values) scale_rows(v, p.at(name + ".value_scale")(0, 0));
     Table e = linear(p.at("edge_types"), name + ".modulation");
     Table b = o.type_bias ? linear(p.at("edge_types"), name + ".type_bias")
-                          : Table(o.edge_types, o.heads);
+                          : Table(p.at("edge_types").rows, o.heads);
     Table out(graph.size(), o.width);
     size_t head_width = o.width / o.heads;
     for (size_t i = 0; i < graph.size(); ++i)
@@ -150,14 +86,9 @@ class ReferenceNetwork {
 
   Table layer(const Table& x, const ReferenceRows& graph, const std::string& name,
               double temperature) const {
-    Table y = attention(x, graph, name, temperature);
-    for (size_t i = 0; i < y.values.size(); ++i) y.values[i] += x.values[i];
-    y = norm(y, name + ".norm1", o.norm);
-    Table hidden = linear(y, name + ".up");
-    relu(hidden);
-    Table out = linear(hidden, name + ".down");
-    for (size_t i = 0; i < y.values.size(); ++i) out.values[i] += y.values[i];
-    return norm(out, name + ".norm2", o.norm);
+    Table y = norm(sum(attention(x, graph, name, temperature), x), name + ".norm1", o.norm);
+    Table out = linear(relu(linear(y, name + ".up")), name + ".down");
+    return norm(sum(out, y), name + ".norm2", o.norm);
   }
 };
 

@@ -1,4 +1,4 @@
-#include <spex/train/analysis.h>
+#include <spex/run/analysis.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "gradient_check.h"
 #include "sample/support.h"
-#include "train/support.h"
+#include "run/support.h"
 
 namespace spex {
 namespace {

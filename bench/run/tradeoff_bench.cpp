@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "train/twin.h"
+#include "run/twin.h"
 
 namespace spex {
 namespace {
@@ -20,15 +20,15 @@ void tradeoff(const std::string& twin, const std::filesystem::path& folder) {
   Scores scores;
   bench::estimator_epoch(problem, config, folder, scores);
   fmt::print("{} (synthetic): {} nodes, {} training nodes, degrees {}, width {}\n", twin,
-             problem.data.nodes(), problem.split.train.size(), fmt::join(config.final.degrees, "/"),
-             config.final.width);
+             problem.data.nodes(), problem.split.train.size(), fmt::join(final_options(config).degrees, "/"),
+             final_options(config).width);
   fmt::print(
       "| batch | s per epoch | counted peak | above the graph | forecast | resident peak |\n"
       "|---|---|---|---|---|---|\n");
   size_t graph = memory_use().current;
   for (size_t batch : {64, 256, 1024, 4096, 16384, 65536, 0}) {
     if (batch >= problem.split.train.size()) continue;
-    config.final.batch_size = batch;
+    config.final().recipe.batch_size = batch;
     Plan plan = make_plan(input, config);
     bench::MemoryPeak memory;
     size_t batches = batch ? std::max<size_t>(2, kTimedNodes / batch) : 1;

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
-#include <spex/train/record.h>
+#include <spex/run/record.h>
 
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include "example_record.h"
 #include "example_run.h"
-#include "train/support.h"
+#include "run/support.h"
 
 namespace spex {
 namespace {

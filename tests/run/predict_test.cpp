@@ -1,13 +1,13 @@
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
-#include <spex/train/predict.h>
+#include <spex/run/predict.h>
 
 #include <cmath>
 #include <numeric>
 #include <sstream>
 
 #include "gradient_check.h"
-#include "train/support.h"
+#include "run/support.h"
 
 namespace spex {
 namespace {
@@ -22,8 +22,8 @@ class Predict : public testing::Test {
     Config config = quick_config();
     config.data = *folder_ / "mines.safetensors";
     save_native(small_mines(20), config.data);
-    config.final.optimiser.epochs = 30;
-    config.estimator.optimiser.epochs = 30;
+    config.final().recipe.epochs = 30;
+    config.phase("estimator").recipe.epochs = 30;
     run(config, *folder_ / "run");
   }
   static void TearDownTestSuite() {

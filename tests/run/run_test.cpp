@@ -1,16 +1,16 @@
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
-#include <spex/train/checkpoint.h>
-#include <spex/train/predict.h>
-#include <spex/train/run.h>
-#include <spex/train/run_lock.h>
+#include <spex/run/checkpoint.h>
+#include <spex/run/predict.h>
+#include <spex/run/run.h>
+#include <spex/run/run_lock.h>
 
 #include <cmath>
 #include <memory>
 #include <set>
 
 #include "same_run.h"
-#include "train/support.h"
+#include "run/support.h"
 
 namespace spex {
 namespace {
@@ -33,10 +33,10 @@ TEST(Run, LearnsMinesweeperWellAboveChance) {
   TemporaryFolder folder;
   Config config = quick_config();
   config.expander.degree = 10;
-  config.estimator.optimiser.epochs = 60;
-  config.final.optimiser.epochs = 60;
-  config.final.width = 32;
-  config.final.degrees = {8, 6, 6};
+  config.phase("estimator").recipe.epochs = 60;
+  config.final().recipe.epochs = 60;
+  final_options(config).width = 32;
+  final_options(config).degrees = {8, 6, 6};
   RunResult result = run(config, folder / "run", {}, {}, 40);
   EXPECT_TRUE(result.finished);
   EXPECT_EQ(result.record.summary.metric, "roc_auc");
@@ -71,7 +71,7 @@ class SameFiles : public testing::TestWithParam<const char*> {
   static Config config() {
     Config config = quick_config();
     config.seeds = 2;
-    config.estimator.tries = 2;
+    estimator_options(config).tries = 2;
     std::string settings = GetParam();
     for (size_t begin = 0; begin < settings.size();) {
       size_t end = std::min(settings.find(' ', begin), settings.size());
@@ -114,9 +114,10 @@ TEST_P(SameFiles, StoppedAfterEveryEpochAndResumedGivesIdenticalFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Run, SameFiles,
-                         testing::Values("", "final.batch_size=64", "model=exphormer",
-                                         "final.batch_size=100 final.evaluate_every=4 "
-                                         "final.resample_every=3 final.log_scores=true"));
+                         testing::Values("", "spexphormer.batch_size=64", "model=exphormer", "model=gcn",
+                                         "model=gcn gcn.batch_size=150", "model=mlp mlp.batch_size=64",
+                                         "spexphormer.batch_size=100 spexphormer.evaluate_every=4 "
+                                         "spexphormer.resample_every=3 spexphormer.log_scores=true"));
 
 TEST(Run, AnotherSeedGivesAnotherModel) {
   TemporaryFolder folder;
@@ -132,12 +133,13 @@ TEST(Run, AnotherSeedGivesAnotherModel) {
 
 TEST(Run, EverySwitchOfTheAblationRuns) {
   for (const char* setting :
-       {"final.sampling=uniform", "final.sampling=top", "estimator.temperature=false",
-        "estimator.normalize_values=false", "final.log_scores=true", "final.truncate=5",
-        "final.resample_every=3", "estimator.layers=1", "estimator.modulation=sum",
-        "estimator.norm=layer", "estimator.norm=batch", "final.norm=layer", "final.post_layers=1",
-        "final.pre_layers=0", "final.degrees=[100, 100]", "expander.degree=0",
-        "split.ratio=50/25/25", "split.metric=accuracy", "model=exphormer"}) {
+       {"spexphormer.sampling=uniform", "spexphormer.sampling=top", "estimator.temperature=false",
+        "estimator.normalize_values=false", "spexphormer.log_scores=true", "spexphormer.truncate=5",
+        "spexphormer.resample_every=3", "estimator.layers=1", "estimator.modulation=sum",
+        "estimator.norm=layer", "estimator.norm=graph", "spexphormer.norm=layer", "spexphormer.post_layers=1",
+        "spexphormer.pre_layers=0", "spexphormer.degrees=[100, 100]", "expander.degree=0",
+        "split.ratio=50/25/25", "split.metric=accuracy", "model=exphormer", "model=estimator", "model=mlp", "model=gcn",
+        "model=sage"}) {
     SCOPED_TRACE(setting);
     TemporaryFolder folder;
     Config config = quick_config();
@@ -152,8 +154,8 @@ TEST(Run, EverySwitchOfTheAblationRuns) {
 TEST(Run, ExphormerTakesVirtualNodes) {
   TemporaryFolder folder;
   Config config = quick_config();
-  config.model = Model::exphormer;
-  config.final.virtual_nodes = 2;
+  set_model(config, "exphormer");
+  config.options<ExphormerOptions>("exphormer").virtual_nodes = 2;
   config.data = folder / "mines.safetensors";
   save_native(small_mines(20), config.data);
   RunResult result = run(config, folder / "run");
@@ -166,7 +168,7 @@ TEST(Run, ExphormerTakesVirtualNodes) {
 TEST(Run, UniformSamplingNeedsNoEstimator) {
   TemporaryFolder folder;
   Config config = quick_config();
-  config.final.sampling = Sampling::uniform;
+  final_options(config).sampling = Sampling::uniform;
   RunResult result = run(config, folder / "run");
   EXPECT_FALSE(std::filesystem::exists(folder / "run/estimator.safetensors"));
   EXPECT_EQ(result.record.summary.estimator.epochs, 0U);
@@ -184,15 +186,15 @@ SeedResult train_on_bridge(Sampling sampling, size_t seed) {
   config.threads = 1;
   config.split.metric = Metric::accuracy;
   config.expander.degree = 0;
-  config.estimator.width = 16;
-  config.estimator.optimiser.epochs = 200;
-  config.estimator.optimiser.learning_rate = 0.03;
-  config.estimator.gamma = 0.97;
-  config.estimator.norm = Norm::batch;
-  config.final.width = 16;
-  config.final.degrees = {4, 4};
-  config.final.dropout = 0;
-  config.final.sampling = sampling;
+  estimator_options(config).width = 16;
+  config.phase("estimator").recipe.epochs = 200;
+  config.phase("estimator").recipe.learning_rate = 0.03;
+  estimator_options(config).gamma = 0.97;
+  estimator_options(config).norm = Norm::batch;
+  final_options(config).width = 16;
+  final_options(config).degrees = {4, 4};
+  final_options(config).dropout = 0;
+  final_options(config).sampling = sampling;
   RunOptions options;
   options.out = folder / "run";
   return run_training(make_problem(generate_bridge(bridge), config), config, options, {})
@@ -234,7 +236,7 @@ TEST(Run, ScoresFromAFileServeATrainingOfAnotherWidth) {
   run(config, folder / "shared", {}, options);
   EXPECT_EQ(read_text(folder / "shared/model.safetensors"),
             read_text(folder / "whole/model.safetensors"));
-  config.final.width = 16;
+  final_options(config).width = 16;
   EXPECT_TRUE(run(config, folder / "wide", {}, options).finished);
   PredictOptions predicting;
   predicting.run = folder / "wide";
@@ -256,10 +258,8 @@ TEST(Run, ScoresOfAnotherGraphAreRefusedBeforeTheFolderIsMade) {
 
 TEST(Run, SettingsThatCannotWorkAreRefusedBeforeTheFolderIsMade) {
   for (auto [setting, sentence] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"final.heads=3", "a width of 8 cannot be shared by 3 heads"},
-           {"final.heads=0", "heads"},
-           {"final.width=0", "width"},
-           {"estimator.width=0", "width"}}) {
+           {"spexphormer.heads=3", "a width of 8 cannot be shared by 3 heads"},
+           {"spexphormer.heads=5", "a width of 8 cannot be shared by 5 heads"}}) {
     TemporaryFolder folder;
     Config config = quick_config();
     apply_setting(config, setting);
@@ -282,12 +282,12 @@ TEST(Run, ResumingWithAnotherConfigurationNamesTheKey) {
   TemporaryFolder folder;
   run(quick_config(), folder / "run", stop_after(3));
   Config other = quick_config();
-  other.final.width = 16;
+  final_options(other).width = 16;
   EXPECT_SAYS(run(other, folder / "run", {}, resuming()),
-              "belongs to another configuration: final.width is 8 there and 16 here");
+              "belongs to another configuration: spexphormer.width is 8 there and 16 here");
   other = quick_config();
   other.data = "other.safetensors";
-  EXPECT_SAYS(run(other, folder / "run", {}, resuming()), "data is 'mines.safetensors' there");
+  EXPECT_SAYS(run(other, folder / "run", {}, resuming()), "data is \"mines.safetensors\" there");
 }
 
 TEST(Run, ResumingOnAnotherGraphIsRefused) {
@@ -324,15 +324,15 @@ TEST(Run, ResumesARunThatWasKilledBeforeItsGraphWasWritten) {
 
 TEST(Run, LossThatIsNoNumberNamesEpochAndLayerAndKeepsTheCheckpoint) {
   for (auto [setting, epoch] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"final.batch_size=0", "epoch 2 of 6, first in the node encoder"},
-           {"final.batch_size=64", "epoch 1 of 6, first in the node encoder"}}) {
+           {"spexphormer.batch_size=0", "epoch 2 of 6, first in the node encoder"},
+           {"spexphormer.batch_size=64", "epoch 1 of 6, first in the node encoder"}}) {
     SCOPED_TRACE(setting);
     TemporaryFolder folder;
     Config config = quick_config();
     apply_setting(config, setting);
-    config.final.optimiser.learning_rate = 1e30;
+    config.final().recipe.learning_rate = 1e30;
     EXPECT_SAYS(run(config, folder / "run"),
-                std::string("the final network's loss is no longer a number in ") + epoch);
+                std::string("the spexphormer network's loss is no longer a number in ") + epoch);
     auto checkpoint = load_checkpoint(folder / "run/checkpoint.safetensors");
     ASSERT_TRUE(checkpoint.has_value());
     EXPECT_EQ(checkpoint->phase, "estimator");

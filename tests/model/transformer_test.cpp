@@ -1,14 +1,12 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
-#include <spex/graph/builder.h>
-#include <spex/graph/expander.h>
 #include <spex/ops/losses.h>
 #include <spex/sample/batch.h>
 
 #include <numeric>
 
 #include "gradient_check.h"
-#include "model/network_reference.h"
+#include "model/transformer_reference.h"
 #include "sample/support.h"
 
 namespace spex {
@@ -16,168 +14,67 @@ namespace {
 
 using namespace testing_support;  // NOLINT
 
-constexpr size_t kNodes = 24;
-constexpr size_t kInputs = 5;
-constexpr size_t kClasses = 3;
-
-AttentionGraph attention_graph(size_t nodes, size_t edges, size_t expander_degree,
-                               size_t virtual_nodes = 0) {
-  Random random(3, Purpose::test, 1);
-  std::vector<NodeId> sources, targets;
-  for (size_t e = 0; e < edges; ++e) {
-    sources.push_back(static_cast<NodeId>(random.below(nodes, 2 * e)));
-    targets.push_back(static_cast<NodeId>(random.below(nodes, 2 * e + 1)));
-  }
-  ExpanderOptions expander;
-  expander.degree = expander_degree;
-  AugmentOptions augmentation;
-  augmentation.virtual_nodes = virtual_nodes;
-  return augment(build_csr(nodes, sources, targets).graph, make_expander(nodes, expander).graph,
-                 augmentation);
-}
-
-ReferenceRows rows_of(const AttentionGraph& graph) {
-  ReferenceRows rows(graph.nodes());
-  for (size_t i = 0; i < graph.nodes(); ++i)
-    for (size_t t = 0; t < graph.types; ++t)
-      for (EdgeOffset e = graph.segment_begin(t, i); e < graph.segment_end(t, i); ++e)
-        rows[i].push_back({graph.neighbours[e], t});
-  return rows;
-}
-
-ReferenceRows rows_of(const NeighbourMatrix& pattern) {
-  ReferenceRows rows(pattern.queries);
-  for (size_t i = 0; i < pattern.queries; ++i)
-    for (size_t n = 0; n < pattern.count(i); ++n) {
-      size_t type = 0;
-      while (n >= pattern.ends[type * pattern.queries + i]) ++type;
-      double log_score = pattern.log_score.empty() ? 0 : pattern.log_score[i * pattern.k + n];
-      rows[i].push_back({pattern.indices[i * pattern.k + n], type, log_score});
-    }
-  return rows;
-}
-
-NetworkOptions tiny_options(size_t types = 3) {
-  NetworkOptions options;
-  options.inputs = kInputs;
-  options.outputs = kClasses;
+TransformerOptions tiny_options() {
+  TransformerOptions options;
   options.width = 6;
   options.heads = 2;
   options.layers = 2;
-  options.edge_types = types;
   return options;
 }
 
-// Norms start at 1 and 0 and the weight on log-scores at 0; other values show more.
-void disturb(Parameters& parameters) {
-  uint32_t stream = 0;
-  for (Parameter& parameter : parameters) {
-    Random random(17, Purpose::test, 2, stream++);
-    for (size_t i = 0; i < parameter.value.size(); ++i)
-      parameter.value.data()[i] += static_cast<float>(0.2 * random.normal(i));
-  }
+Shape tiny_shape(size_t types = 3) {
+  return {kInputs, kClasses, types};
 }
 
-struct Example {
-  Matrix features = random_matrix(kNodes, kInputs, 4);
-  std::vector<int32_t> classes;
-  std::vector<NodeId> rows;  // those that count in the loss
-
-  Example() {
-    for (size_t i = 0; i < kNodes; ++i) classes.push_back(static_cast<int32_t>(i * i % kClasses));
-    for (NodeId i = 0; i < kNodes; i += 2) rows.push_back(i);
-  }
-
-  Table table() const {
-    Table out(kNodes, kInputs);
-    std::copy(features.span().begin(), features.span().end(), out.values.begin());
-    return out;
-  }
-
-  double loss(const Table& logits) const {
-    double sum = 0;
-    for (NodeId r : rows) {
-      double all = 0;
-      for (size_t c = 0; c < kClasses; ++c) all += std::exp(logits(r, c));
-      sum += std::log(all) - logits(r, static_cast<size_t>(classes[r]));
-    }
-    return sum / static_cast<double>(rows.size());
-  }
-};
-
-// Loss, and the gradient of every entry of every parameter, against central differences of the
-// double-precision program.
-void expect_matches_reference(const NetworkOptions& options, const AttentionPlan& plan,
-                              const ReferenceRows& graph, float temperature = 1.0F) {
-  Example example;
-  Network network(options, 11);
-  disturb(network.parameters());
-  ReferenceNetwork reference(options, network.parameters());
-  auto reference_loss = [&] {
-    return example.loss(reference.forward(example.table(), graph, temperature));
-  };
-
-  Tape tape;
+void expect_matches_reference(const TransformerOptions& options, const Neighbourhood& neighbourhood,
+                              const ReferenceRows& graph, float temperature = 1.0F,
+                              size_t types = 3) {
+  Transformer model(tiny_shape(types), options, 11);
   Pass pass;
-  pass.training = true;
   pass.temperature = temperature;
-  Var logits = network.forward(tape, {example.features.view(), nullptr}, plan, pass);
-  Var loss = softmax_cross_entropy(tape, logits, example.classes, example.rows);
-  EXPECT_NEAR(loss.value()(0, 0), reference_loss(), 1e-5);
-  network.parameters().zero_gradients();
-  tape.backward(loss);
-
-  constexpr double kStep = 1e-5;
-  for (const Parameter& parameter : network.parameters()) {
-    std::vector<double>& values = reference.p.at(parameter.name).values;
-    double largest = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-      double before = values[i];
-      values[i] = before + kStep;
-      double above = reference_loss();
-      values[i] = before - kStep;
-      double expected = (above - reference_loss()) / (2 * kStep);
-      values[i] = before;
-      largest = std::max(largest, std::abs(expected));
-      ASSERT_NEAR(parameter.gradient.data()[i], expected, 2e-5 + 1e-4 * std::abs(expected))
-          << parameter.name << ", entry " << i;
-    }
-    // Some biases cancel: before batch norm, and those all edges of a softmax share.
-    EXPECT_TRUE(largest > 1e-4 || parameter.name.ends_with(".bias"))
-        << parameter.name << " does not matter to the loss: a check that cannot fail";
-  }
+  expect_model_matches(
+      model, neighbourhood,
+      [&](const ReferenceModel& reference, const Table& features) {
+        return ReferenceTransformer(options, reference).forward(features, graph, temperature);
+      },
+      pass);
 }
 
-void expect_full_attention_matches(const NetworkOptions& options, const AttentionGraph& graph,
+Neighbourhood whole(const AttentionGraph& graph, const AttentionGraph& transposed) {
+  return whole_neighbourhood({&graph, &transposed, nullptr});
+}
+
+void expect_full_attention_matches(const TransformerOptions& options, const AttentionGraph& graph,
                                    float temperature = 1.0F) {
   AttentionGraph transposed = transpose(graph);
-  expect_matches_reference(options, full_attention(graph, transposed), rows_of(graph), temperature);
+  expect_matches_reference(options, whole(graph, transposed), rows_of(graph), temperature,
+                           graph.types);
 }
 
-TEST(Network, FinalNetworkMatchesDoublePrecision) {
-  NetworkOptions options = tiny_options();
+TEST(Transformer, FinalNetworkMatchesDoublePrecision) {
+  TransformerOptions options = tiny_options();
   options.post_layers = 1;
   expect_full_attention_matches(options, attention_graph(kNodes, 40, 4));
 }
 
-TEST(Network, EstimatorMatchesDoublePrecision) {
-  NetworkOptions options = tiny_options();
+TEST(Transformer, EstimatorMatchesDoublePrecision) {
+  TransformerOptions options = tiny_options();
   options.norm = Norm::layer;
   options.normalize_values = true;
   options.scale_by_width = true;
   expect_full_attention_matches(options, attention_graph(kNodes, 40, 4), 0.6F);
 }
 
-TEST(Network, GraphNormAndTheAuthorsModulationMatchDoublePrecision) {
-  NetworkOptions options = tiny_options();
+TEST(Transformer, GraphNormAndTheAuthorsModulationMatchDoublePrecision) {
+  TransformerOptions options = tiny_options();
   options.norm = Norm::graph;
   options.modulation = Modulation::sum;
   options.scale_by_width = true;
   expect_full_attention_matches(options, attention_graph(kNodes, 40, 4));
 }
 
-TEST(Network, ExphormerWithVirtualNodesMatchesDoublePrecision) {
-  NetworkOptions options = tiny_options(4);
+TEST(Transformer, ExphormerWithVirtualNodesMatchesDoublePrecision) {
+  TransformerOptions options = tiny_options();
   options.type_bias = false;
   options.scale_by_width = true;
   options.clamp = 5.0F;
@@ -185,7 +82,7 @@ TEST(Network, ExphormerWithVirtualNodesMatchesDoublePrecision) {
   expect_full_attention_matches(options, attention_graph(kNodes, 40, 4, 2));
 }
 
-TEST(Network, SampledNetworkWithLogScoresMatchesDoublePrecision) {
+TEST(Transformer, SampledNetworkWithLogScoresMatchesDoublePrecision) {
   AttentionGraph graph = attention_graph(kNodes, 40, 4);
   Scores scores = random_scores(graph, 1);
   Sampler sampler(graph, &scores, Sampling::weighted, 5);
@@ -194,15 +91,15 @@ TEST(Network, SampledNetworkWithLogScoresMatchesDoublePrecision) {
   Batch batch = BatchBuilder(sampler, {4}, true).build(all, 0);
   ASSERT_EQ(batch.nodes, all);
   for (size_t heads : {1, 2}) {  // one head: folded
-    NetworkOptions options = tiny_options();
+    TransformerOptions options = tiny_options();
     options.heads = heads;
     options.layers = 1;  // the reference keeps one pattern for all layers
     options.log_scores = true;
-    expect_matches_reference(options, sampled_attention(batch.layers), rows_of(batch.layers[0]));
+    expect_matches_reference(options, sampled_neighbourhood(batch.layers), rows_of(batch.layers[0]));
   }
 }
 
-TEST(Network, SparseFeaturesGiveTheLogitsOfTheSameDenseOnes) {
+TEST(Transformer, SparseFeaturesGiveTheLogitsOfTheSameDenseOnes) {
   AttentionGraph graph = attention_graph(kNodes, 40, 4), transposed = transpose(graph);
   Matrix dense = random_matrix(kNodes, kInputs, 4);
   Buffer<uint64_t> offsets(kNodes + 1, MemoryTag::features);
@@ -219,8 +116,8 @@ TEST(Network, SparseFeaturesGiveTheLogitsOfTheSameDenseOnes) {
     offsets[r + 1] = values.size();
   }
   SparseMatrix sparse{kNodes, kInputs, std::move(offsets), shared(columns), shared(values)};
-  Network network(tiny_options(), 11);
-  AttentionPlan plan = full_attention(graph, transposed);
+  Transformer network(tiny_shape(), tiny_options(), 11);
+  Neighbourhood plan = whole(graph, transposed);
   Tape tape(false);
   Var one = network.forward(tape, {dense.view(), nullptr}, plan, {});
   Var other = network.forward(tape, {{}, &sparse}, plan, {});
@@ -234,10 +131,10 @@ struct Batched {
   AttentionGraph transposed = transpose(graph);
   Scores scores = random_scores(graph, 3);
   Matrix features = random_matrix(kCount, kInputs, 4);
-  Network network;
+  Transformer network;
   std::vector<NodeId> all = std::vector<NodeId>(kCount);
 
-  explicit Batched(bool log_scores = false) : network(options(log_scores), 11) {
+  explicit Batched(bool log_scores = false) : network(tiny_shape(), options(log_scores), 11) {
     std::iota(all.begin(), all.end(), 0U);
     disturb(network.parameters());
     for (auto& [name, statistics] : network.statistics())
@@ -247,8 +144,8 @@ struct Batched {
       }
   }
 
-  static NetworkOptions options(bool log_scores) {
-    NetworkOptions options = tiny_options();
+  static TransformerOptions options(bool log_scores) {
+    TransformerOptions options = tiny_options();
     options.width = 16;
     options.layers = 3;
     options.log_scores = log_scores;
@@ -265,14 +162,14 @@ struct Batched {
       for (size_t i = 0; i < batch.nodes.size(); ++i)
         copy(rows.view().block(i, 1), features.view().block(batch.nodes[i], 1));
       Tape tape(false);
-      Var part = network.forward(tape, {rows.view(), nullptr}, sampled_attention(batch.layers), {});
+      Var part = network.forward(tape, {rows.view(), nullptr}, sampled_neighbourhood(batch.layers), {});
       copy(out.view().block(begin, count), part.value());
     }
     return out;
   }
 };
 
-TEST(BatchedNetwork, AnyBatchSizeGivesTheLogitsOfTheWholeGraph) {
+TEST(BatchedTransformer, AnyBatchSizeGivesTheLogitsOfTheWholeGraph) {
   for (bool log_scores : {false, true}) {
     Batched b(log_scores);
     Sampler sampler(b.graph, &b.scores, Sampling::weighted, 5);
@@ -290,14 +187,14 @@ TEST(BatchedNetwork, AnyBatchSizeGivesTheLogitsOfTheWholeGraph) {
   }
 }
 
-TEST(BatchedNetwork, DegreesOfTheLargestRowGiveFullAttention) {
+TEST(BatchedTransformer, DegreesOfTheLargestRowGiveFullAttention) {
   Batched b;
   size_t largest = 0;
   for (size_t i = 0; i < Batched::kCount; ++i)
     largest = std::max<size_t>(largest, b.graph.offsets[i + 1] - b.graph.offsets[i]);
   Tape tape(false);
   Var full = b.network.forward(tape, {b.features.view(), nullptr},
-                               full_attention(b.graph, b.transposed), {});
+                               whole(b.graph, b.transposed), {});
   for (Sampling sampling : {Sampling::weighted, Sampling::uniform, Sampling::top}) {
     Sampler sampler(b.graph, &b.scores, sampling, 5);
     BatchBuilder builder(sampler, {largest, largest, largest + 3}, false);
@@ -314,25 +211,26 @@ TEST(BatchedNetwork, DegreesOfTheLargestRowGiveFullAttention) {
   }
 }
 
-TEST(Network, RefusesAWidthThatHeadsCannotShare) {
-  NetworkOptions options = tiny_options();
+TEST(Transformer, RefusesAWidthThatHeadsCannotShare) {
+  TransformerOptions options = tiny_options();
   options.heads = 4;
-  EXPECT_THROW(Network(options, 0), Error);
+  EXPECT_THROW(Transformer(tiny_shape(), options, 0), Error);
 }
 
-TEST(Network, RefusesAGraphWithOtherEdgeTypes) {
+TEST(Transformer, RefusesAGraphWithOtherEdgeTypes) {
   AttentionGraph graph = attention_graph(kNodes, 40, 4, 1), transposed = transpose(graph);
   Matrix features = random_matrix(kNodes, kInputs, 4);
-  Network network(tiny_options(), 0);
+  Transformer network(tiny_shape(), tiny_options(), 0);
   Tape tape(false);
   EXPECT_THROW(
-      network.forward(tape, {features.view(), nullptr}, full_attention(graph, transposed), {}),
+      network.forward(tape, {features.view(), nullptr}, whole(graph, transposed), {}),
       Error);
 }
 
-TEST(Network, SameSeedGivesTheSameParametersAndAnotherDoesNot) {
-  Network one(tiny_options(), 7), same(tiny_options(), 7), other(tiny_options(), 8);
-  auto weights = [](Network& network) {
+TEST(Transformer, SameSeedGivesTheSameParametersAndAnotherDoesNot) {
+  TransformerOptions tiny = tiny_options();
+  Transformer one(tiny_shape(), tiny, 7), same(tiny_shape(), tiny, 7), other(tiny_shape(), tiny, 8);
+  auto weights = [](Transformer& network) {
     auto span = network.parameters().at("layers.1.q.weight").value.span();
     return std::vector<float>(span.begin(), span.end());
   };
@@ -340,19 +238,19 @@ TEST(Network, SameSeedGivesTheSameParametersAndAnotherDoesNot) {
   EXPECT_NE(weights(one), weights(other));
 }
 
-TEST(Network, RecomputedLayersGiveTheSameGradientsAndAverages) {
+TEST(Transformer, RecomputedLayersGiveTheSameGradientsAndAverages) {
   AttentionGraph graph = attention_graph(kNodes, 40, 4), transposed = transpose(graph);
   Sampler sampler(graph, nullptr, Sampling::uniform, 5);
   std::vector<NodeId> all(kNodes);
   std::iota(all.begin(), all.end(), 0U);
   Batch batch = BatchBuilder(sampler, {4, 4}, false).build(all, 0);
   Example example;
-  auto numbers = [&](const AttentionPlan& plan, size_t heads, bool recompute) {
-    NetworkOptions options = tiny_options();
+  auto numbers = [&](const Neighbourhood& plan, size_t heads, bool recompute) {
+    TransformerOptions options = tiny_options();
     options.heads = heads;
     options.dropout = 0.3F;
     options.recompute = recompute;
-    Network network(options, 7);
+    Transformer network(tiny_shape(), options, 7);
     Pass pass;
     pass.training = true;
     pass.step = 3;
@@ -370,13 +268,22 @@ TEST(Network, RecomputedLayersGiveTheSameGradientsAndAverages) {
     return values;
   };
   for (size_t heads : {1, 2})  // one head over samples: folded
-    for (const AttentionPlan& plan :
-         {full_attention(graph, transposed), sampled_attention(batch.layers)})
+    for (const Neighbourhood& plan :
+         {whole(graph, transposed), sampled_neighbourhood(batch.layers)})
       EXPECT_EQ(numbers(plan, heads, true), numbers(plan, heads, false));
 }
 
+// A sample of the whole graph whose last layer computes the chosen nodes only.
+Neighbourhood chosen_sample(std::span<const NeighbourMatrix> layers, const NeighbourMatrix& last,
+                            std::span<const NodeId> nodes) {
+  Neighbourhood part = sampled_neighbourhood(layers);
+  part.layers.back().attention = Pattern::sampled(last);
+  part.layers.back().chosen = nodes;
+  return part;
+}
+
 // With a norm that looks at one row at a time, what the last layer leaves out changes nothing.
-TEST(Network, ALastLayerOfChosenNodesTrainsAsOneOfAllNodes) {
+TEST(Transformer, ALastLayerOfChosenNodesTrainsAsOneOfAllNodes) {
   Batched b;
   Sampler sampler(b.graph, &b.scores, Sampling::weighted, 5);
   BatchBuilder builder(sampler, {4, 3, 5}, false);
@@ -390,18 +297,18 @@ TEST(Network, ALastLayerOfChosenNodesTrainsAsOneOfAllNodes) {
   places.resize(nodes.size());
   std::iota(places.begin(), places.end(), 0U);
   for (NodeId node : nodes) chosen_classes.push_back(classes[node]);
-  ChosenRows chosen = choose_rows(b.transposed, nodes);
+  ChosenGraphs chosen{choose_rows(b.transposed, nodes), {}};
   NeighbourMatrix pattern = choose_rows(batch.layers.back(), nodes);
 
   for (size_t heads : {1, 2})  // one head over samples: folded
     for (bool recompute : {false, true}) {
-      NetworkOptions options = Batched::options(false);
+      TransformerOptions options = Batched::options(false);
       options.norm = Norm::layer;
       options.heads = heads;
       options.recompute = recompute;
-      Network network(options, 11);
+      Transformer network(tiny_shape(), options, 11);
       disturb(network.parameters());
-      auto gradients = [&](const AttentionPlan& plan, bool part) {
+      auto gradients = [&](const Neighbourhood& plan, bool part) {
         Tape tape;
         Pass pass;
         pass.training = true;
@@ -415,33 +322,33 @@ TEST(Network, ALastLayerOfChosenNodesTrainsAsOneOfAllNodes) {
           all.insert(all.end(), parameter.gradient.span().begin(), parameter.gradient.span().end());
         return all;
       };
-      auto expect_same = [&](const AttentionPlan& part, const AttentionPlan& whole) {
+      auto expect_same = [&](const Neighbourhood& part, const Neighbourhood& whole) {
         std::vector<float> a = gradients(part, true), e = gradients(whole, false);
         double largest = 0;
         for (float value : e) largest = std::max(largest, std::abs(double{value}));
         for (size_t i = 0; i < e.size(); ++i) ASSERT_NEAR(a[i], e[i], 1e-5 * largest) << i;
       };
-      expect_same(full_attention(b.graph, b.transposed, 2, chosen),
-                  full_attention(b.graph, b.transposed));
-      expect_same(sampled_attention(batch.layers, pattern, nodes), sampled_attention(batch.layers));
+      expect_same(whole_neighbourhood({&b.graph, &b.transposed, nullptr}, 3, chosen),
+                  whole(b.graph, b.transposed));
+      expect_same(chosen_sample(batch.layers, pattern, nodes), sampled_neighbourhood(batch.layers));
     }
 }
 
-TEST(Network, DropoutChangesTrainingOnlyAndDependsOnTheStep) {
+TEST(Transformer, DropoutChangesTrainingOnlyAndDependsOnTheStep) {
   AttentionGraph graph = attention_graph(kNodes, 40, 4), transposed = transpose(graph);
   Matrix features = random_matrix(kNodes, kInputs, 4);
-  NetworkOptions options = tiny_options();
+  TransformerOptions options = tiny_options();
   options.norm = Norm::layer;
   options.dropout = 0.5F;
   options.pre_layers = 0;
-  Network network(options, 7);
+  Transformer network(tiny_shape(), options, 7);
   auto logits = [&](bool training, uint32_t step) {
     Tape tape;
     Pass pass;
     pass.training = training;
     pass.step = step;
     Var out =
-        network.forward(tape, {features.view(), nullptr}, full_attention(graph, transposed), pass);
+        network.forward(tape, {features.view(), nullptr}, whole(graph, transposed), pass);
     return std::vector<float>(out.value().data, out.value().data + out.value().size());
   };
   EXPECT_EQ(logits(false, 0), logits(false, 1));

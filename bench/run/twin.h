@@ -5,9 +5,9 @@
 #include <spex/core/stopwatch.h>
 #include <spex/data/generators.h>
 #include <spex/data/native.h>
-#include <spex/train/phases.h>
-#include <spex/train/planner.h>
-#include <spex/train/presets.h>
+#include <spex/run/phases.h>
+#include <spex/plan/planner.h>
+#include <spex/config/presets.h>
 #include <spex/train/runner.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ inline double edges_visited(const Problem& problem, const Config& config, size_t
   const AttentionGraph& graph = problem.graph;
   size_t last = graph.edges();
   std::span<const NodeId> train = problem.split.train.span();
-  if (nodes_computed_last(config.estimator.norm, train.size(), graph.nodes()) < graph.nodes()) {
+  if (nodes_computed_last(estimator_options(config).norm, train.size(), graph.nodes()) < graph.nodes()) {
     last = 0;
     for (NodeId node : train) last += graph.offsets[node + 1] - graph.offsets[node];
   }
@@ -112,7 +112,7 @@ inline FinalTimes final_epoch(const Problem& problem, const Config& config, cons
                                 problem.graph),
                   0);
   AdamW optimiser(network.parameters());
-  size_t batch = config.final.batch_size;
+  size_t batch = config.final().recipe.batch_size;
   bool whole = batch == 0 || batch >= problem.data.nodes();
   Split part = problem.split;
   if (!whole) {

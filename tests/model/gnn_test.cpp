@@ -1,0 +1,149 @@
+#include <spex/model/registry.h>
+#include <spex/sample/batch.h>
+
+#include <numeric>
+
+#include "model/convolution.h"
+#include "model/gnn.h"
+#include "model/mlp.h"
+#include "model/model_check.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+// Row i's softmax over its neighbours, per head.
+Table additive(const ReferenceModel& m, const Table& s, const std::string& name,
+               const ReferenceRows& rows, size_t heads) {
+  size_t width = s.cols / heads;
+  auto dot = [&](size_t node, size_t head, const std::string& vector) {
+    double sum = 0;
+    for (size_t c = head * width; c < (head + 1) * width; ++c)
+      sum += s(node, c) * m.p.at(name + vector)(0, c);
+    return sum;
+  };
+  Table y(rows.size(), s.cols);
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (size_t h = 0; h < heads; ++h) {
+      std::vector<double> weights;
+      double total = 0;
+      for (const ReferenceEdge& edge : rows[i]) {
+        double e = dot(edge.neighbour, h, ".a_source") + dot(i, h, ".a_query");
+        weights.push_back(std::exp(e > 0 ? e : 0.2 * e));
+        total += weights.back();
+      }
+      for (size_t n = 0; n < weights.size(); ++n)
+        for (size_t c = h * width; c < (h + 1) * width; ++c)
+          y(i, c) += weights[n] / total * s(rows[i][n].neighbour, c);
+    }
+  return y;
+}
+
+Table mean(const Table& x, const ReferenceRows& rows) {
+  Table y(rows.size(), x.cols);
+  for (size_t i = 0; i < rows.size(); ++i)
+    for (const ReferenceEdge& edge : rows[i])
+      for (size_t c = 0; c < x.cols; ++c)
+        y(i, c) += x(edge.neighbour, c) / static_cast<double>(rows[i].size());
+  return y;
+}
+
+Table product(const ReferenceModel& m, const Table& x, const std::string& weight) {
+  ReferenceModel alone = m;
+  alone.p.erase(weight + ".bias");
+  return alone.linear(x, weight);
+}
+
+Table convolution(const ReferenceModel& m, const GnnOptions& o, const Table& x,
+                  const std::string& name, const ReferenceRows& rows) {
+  Table s = product(m, x, name), y;
+  if (o.convolution == Convolution::gcn) y = normalized_sum(s, rows);
+  if (o.convolution == Convolution::sage) y = sum(mean(s, rows), m.linear(x, name + ".own"));
+  if (o.convolution == Convolution::gat) y = additive(m, s, name, rows, o.heads);
+  for (size_t r = 0; r < y.rows; ++r)
+    for (size_t c = 0; c < y.cols; ++c) y(r, c) += m.p.at(name + ".bias")(0, c);
+  return y;
+}
+
+Table reference(const ReferenceModel& m, const GnnOptions& o, const Table& features,
+                const ReferenceRows& rows) {
+  Table x = o.pre_linear ? m.linear(features, "pre") : features;
+  for (size_t i = 0; i < o.layers; ++i) {
+    std::string name = "layers." + std::to_string(i) + ".";
+    Table y = convolution(m, o, x, name + "conv", rows);
+    if (o.residual) y = sum(y, m.linear(x, name + "residual"));
+    x = relu(m.norm(y, name + "norm", o.norm));
+  }
+  return m.linear(x, "head");
+}
+
+GnnOptions tiny(Convolution kind) {
+  GnnOptions options;
+  options.convolution = kind;
+  options.layers = 2;
+  options.width = 6;
+  options.heads = kind == Convolution::gat ? 2 : 1;
+  options.dropout = 0;
+  return options;
+}
+
+constexpr Convolution kKinds[] = {Convolution::gcn, Convolution::sage, Convolution::gat};
+
+TEST(Gnn, EveryConvolutionMatchesDoublePrecision) {
+  AttentionGraph graph = attention_graph(kNodes, 40, 0);
+  Neighbourhood whole = whole_neighbourhood({nullptr, nullptr, &graph});
+  for (Convolution kind : kKinds)
+    for (bool pre : {false, true}) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(kind) << (pre ? " pre" : ""));
+      GnnOptions options = tiny(kind);
+      options.pre_linear = options.residual = pre;
+      options.norm = pre ? Norm::batch : Norm::layer;
+      auto model = options.make({kInputs, kClasses, 0}, 11);
+      expect_model_matches(*model, whole, [&](const ReferenceModel& m, const Table& features) {
+        return reference(m, options, features, rows_of(graph));
+      });
+    }
+}
+
+// Batches that draw every neighbour compute what the whole graph gives.
+TEST(Gnn, BatchesOfAllNeighboursGiveTheLogitsOfTheWholeGraph) {
+  AttentionGraph graph = attention_graph(200, 500, 0);
+  Matrix features = random_matrix(200, kInputs, 4);
+  Sampler sampler = Sampler::with_self_loops(graph, 5);
+  BatchBuilder builder(nullptr, {}, &sampler, {100, 100}, false);
+  std::vector<NodeId> targets = {7, 3, 150, 42};
+  Batch batch = builder.build(targets, 0);
+  Matrix rows(batch.nodes.size(), kInputs, MemoryTag::other);
+  for (size_t i = 0; i < batch.nodes.size(); ++i)
+    copy(rows.view().block(i, 1), features.view().block(batch.nodes[i], 1));
+  for (Convolution kind : kKinds) {
+    auto model = tiny(kind).make({kInputs, kClasses, 0}, 11);
+    Tape tape(false);
+    Var all = model->forward(tape, {features.view(), nullptr},
+                             whole_neighbourhood({nullptr, nullptr, &graph}), {});
+    Var some = model->forward(tape, {rows.view(), nullptr},
+                              sampled_neighbourhood({}, batch.local, &graph, batch.nodes), {});
+    for (size_t i = 0; i < targets.size(); ++i)
+      for (size_t c = 0; c < kClasses; ++c)
+        EXPECT_NEAR(some.value()(i, c), all.value()(targets[i], c), 1e-5);
+  }
+}
+
+TEST(Mlp, MatchesDoublePrecision) {
+  MlpOptions options;
+  options.layers = 3;
+  options.width = 6;
+  options.dropout = 0;
+  auto model = options.make({kInputs, kClasses, 0}, 11);
+  expect_model_matches(*model, {}, [](const ReferenceModel& m, const Table& features) {
+    Table x = features;
+    for (const char* name : {"layers.0.", "layers.1."})
+      x = relu(m.norm(m.linear(x, std::string(name) + "linear"), std::string(name) + "norm",
+                      Norm::layer));
+    return m.linear(x, "head");
+  });
+}
+
+}  // namespace
+}  // namespace spex
