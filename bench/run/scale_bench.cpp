@@ -3,6 +3,8 @@
 // its own, and for one twin at several sizes.
 #include <fmt/core.h>
 #include <spex/core/error.h>
+#include <spex/core/text.h>
+#include <spex/model/spexphormer.h>
 
 #include <cmath>
 #include <cstdio>
@@ -42,21 +44,20 @@ PhaseResult finish(double seconds, const bench::MemoryPeak& memory, const PhaseP
 Result measure(const std::string& twin, const std::filesystem::path& folder, double scale,
                bool recompute) {
   Config config = bench::config_of(twin);
-  final_options(config).recompute = recompute;
+  config.options<SpexphormerOptions>("spexphormer").recompute = recompute;
   Dataset data = bench::open_twin(twin, folder, scale);
   Plan plan = make_plan(plan_input(data, config), config);
   Problem problem = make_problem(std::move(data), config);
   Result result;
   result.nodes = problem.data.nodes();
-  result.edges = problem.graph.edges();
-  result.limit = row_limit(problem.graph);
-  Scores scores;
+  result.edges = problem.attention.edges();
+  result.limit = row_limit(problem.attention);
   bench::MemoryPeak first;
-  double seconds = bench::estimator_epoch(problem, config, folder, scores);
+  double seconds = bench::estimator_epoch(problem, config, folder);
   result.estimator = finish(seconds, first, plan.phases[0]);
-  result.edge_rate = bench::edges_visited(problem, config, scores.layers.size()) / seconds;
+  result.edge_rate = bench::edges_visited(problem, config) / seconds;
   bench::MemoryPeak second;
-  bench::FinalTimes times = bench::final_epoch(problem, config, scores, kBatches);
+  bench::FinalTimes times = bench::final_epoch(problem, config, kBatches);
   result.final = finish(times.epoch, second, plan.phases[1]);
   result.sampling = times.sampling;
   return result;

@@ -2,6 +2,8 @@
 // else fixed, on a synthetic twin.
 #include <fmt/format.h>
 #include <spex/core/error.h>
+#include <spex/core/text.h>
+#include <spex/model/spexphormer.h>
 
 #include <cstdio>
 
@@ -17,11 +19,11 @@ void tradeoff(const std::string& twin, const std::filesystem::path& folder) {
   Dataset data = bench::open_twin(twin, folder);
   PlanInput input = plan_input(data, config);  // before the graph is in memory
   Problem problem = make_problem(std::move(data), config);
-  Scores scores;
-  bench::estimator_epoch(problem, config, folder, scores);
+  bench::estimator_epoch(problem, config, folder);
+  auto& options = config.options<SpexphormerOptions>("spexphormer");
   fmt::print("{} (synthetic): {} nodes, {} training nodes, degrees {}, width {}\n", twin,
-             problem.data.nodes(), problem.split.train.size(), fmt::join(final_options(config).degrees, "/"),
-             final_options(config).width);
+             problem.data.nodes(), problem.split.train.size(), fmt::join(options.degrees, "/"),
+             options.width);
   fmt::print(
       "| batch | s per epoch | counted peak | above the graph | forecast | resident peak |\n"
       "|---|---|---|---|---|---|\n");
@@ -32,7 +34,7 @@ void tradeoff(const std::string& twin, const std::filesystem::path& folder) {
     Plan plan = make_plan(input, config);
     bench::MemoryPeak memory;
     size_t batches = batch ? std::max<size_t>(2, kTimedNodes / batch) : 1;
-    bench::FinalTimes times = bench::final_epoch(problem, config, scores, batches);
+    bench::FinalTimes times = bench::final_epoch(problem, config, batches);
     fmt::print("| {} | {:.2f} | {} | {} | {} | {} |\n", batch ? fmt::to_string(batch) : "all nodes",
                times.epoch, format_size(memory.counted()), format_size(memory.counted() - graph),
                format_size(plan.phases[1].bytes), format_size(memory.resident().peak));

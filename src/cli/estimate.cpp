@@ -53,7 +53,8 @@ void add_estimate_command(CLI::App& app) {
   command->footer(
       "Example:\n"
       "  spex estimate minesweeper --out scores.safetensors\n"
-      "  spex train minesweeper --scores scores.safetensors --set spexphormer.width=64 --out runs/wide");
+      "  spex train minesweeper --scores scores.safetensors --set spexphormer.width=64 --out "
+      "runs/wide");
   command->callback([request] { estimate(*request); });
 }
 

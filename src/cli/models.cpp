@@ -1,9 +1,9 @@
 #include "cli/models.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spex/config/config.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <memory>
 
 namespace spex::cli {

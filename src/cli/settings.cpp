@@ -1,12 +1,12 @@
 #include "cli/settings.h"
 
 #include <fmt/format.h>
+#include <spex/config/presets.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/core/text.h>
 #include <spex/data/generators.h>
-#include <spex/config/presets.h>
 #include <spex/run/problem.h>
 
 #include <CLI/App.hpp>

@@ -1,8 +1,8 @@
 // The options that `spex train` and `spex estimate` share, and the configuration they lead to.
 #pragma once
 
-#include <spex/data/dataset.h>
 #include <spex/config/config.h>
+#include <spex/data/dataset.h>
 
 #include <optional>
 #include <string>

@@ -7,8 +7,8 @@
 #include <spex/core/stopwatch.h>
 #include <spex/core/text.h>
 #include <spex/core/threads.h>
-#include <spex/report/report.h>
 #include <spex/plan/planner.h>
+#include <spex/report/report.h>
 #include <spex/run/run.h>
 
 #include <CLI/App.hpp>

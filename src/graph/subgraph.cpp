@@ -31,10 +31,10 @@ AttentionGraph induced_subgraph(const AttentionGraph& graph, std::span<const Nod
   offsets[0] = 0;
   parallel_for(nodes.size(), kRowBlock, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
-      offsets[i + 1] = static_cast<EdgeOffset>(std::count_if(
-          graph.neighbours.begin() + graph.offsets[nodes[i]],
-          graph.neighbours.begin() + graph.offsets[nodes[i] + 1],
-          [&](NodeId neighbour) { return place[neighbour] != kAbsent; }));
+      offsets[i + 1] = static_cast<EdgeOffset>(
+          std::count_if(graph.neighbours.begin() + graph.offsets[nodes[i]],
+                        graph.neighbours.begin() + graph.offsets[nodes[i] + 1],
+                        [&](NodeId neighbour) { return place[neighbour] != kAbsent; }));
   });
   for (size_t i = 0; i < nodes.size(); ++i) offsets[i + 1] += offsets[i];
   Buffer<NodeId> neighbours(offsets[nodes.size()], MemoryTag::graph);
@@ -44,14 +44,16 @@ AttentionGraph induced_subgraph(const AttentionGraph& graph, std::span<const Nod
       EdgeOffset next = offsets[i];
       for (size_t t = 0; t < graph.types; ++t) {
         EdgeOffset first = next;
-        for (EdgeOffset e = graph.segment_begin(t, nodes[i]); e < graph.segment_end(t, nodes[i]); ++e)
+        for (EdgeOffset e = graph.segment_begin(t, nodes[i]); e < graph.segment_end(t, nodes[i]);
+             ++e)
           if (NodeId at = place[graph.neighbours[e]]; at != kAbsent) neighbours[next++] = at;
         std::sort(neighbours.begin() + first, neighbours.begin() + next);
         if (t + 1 < graph.types) ends[t * nodes.size() + i] = next;
       }
     }
   });
-  return {std::move(offsets), std::move(neighbours), std::move(ends), graph.types, graph.symmetric, 0};
+  return {std::move(offsets), std::move(neighbours), std::move(ends),
+          graph.types,        graph.symmetric,       0};
 }
 
 }  // namespace spex

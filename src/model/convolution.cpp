@@ -48,7 +48,8 @@ Var ConvolutionLayer::operator()(Tape& tape, size_t l, const LayerInput& in,
     return add(tape, mean, in.apply_to_queries(tape, own_, l, neighbourhood));
   }
   Var source = head_products(tape, s, tape.parameter(*a_source_), heads_);
-  Var query = head_products(tape, neighbourhood.queries(tape, l, s), tape.parameter(*a_query_), heads_);
+  Var query =
+      head_products(tape, neighbourhood.queries(tape, l, s), tape.parameter(*a_query_), heads_);
   return add_row(tape, neighbourhood.attend_additively(tape, l, {s, source, query}), bias);
 }
 

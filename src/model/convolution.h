@@ -34,10 +34,10 @@ class ConvolutionLayer {
  private:
   Convolution kind_;
   size_t heads_;
-  Linear linear_;                    // W
-  Parameter* bias_ = nullptr;        // b
-  Linear own_;                       // W_r
-  Parameter* a_source_ = nullptr;    // GAT: one vector per head, side by side
+  Linear linear_;                  // W
+  Parameter* bias_ = nullptr;      // b
+  Linear own_;                     // W_r
+  Parameter* a_source_ = nullptr;  // GAT: one vector per head, side by side
   Parameter* a_query_ = nullptr;
 };
 

@@ -65,15 +65,12 @@ Var Linear::operator()(Tape& tape, const Var& x) const {
 
 Var Linear::operator()(Tape& tape, const ModelInput& input) const {
   if (!input.sparse) return (*this)(tape, tape.constant(input.dense));
-  return linear(tape, *input.sparse, tape.parameter(*weight),
-                bias ? tape.parameter(*bias) : Var{});
+  return linear(tape, *input.sparse, tape.parameter(*weight), bias ? tape.parameter(*bias) : Var{});
 }
 
 const Words<Norm>& norm_words() {
-  static const Words<Norm> words = {{"none", Norm::none},
-                                    {"layer", Norm::layer},
-                                    {"batch", Norm::batch},
-                                    {"graph", Norm::graph}};
+  static const Words<Norm> words = {
+      {"none", Norm::none}, {"layer", Norm::layer}, {"batch", Norm::batch}, {"graph", Norm::graph}};
   return words;
 }
 

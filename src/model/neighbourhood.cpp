@@ -28,8 +28,7 @@ Buffer<float> numbers(size_t count, Value&& value) {
 Var attend_pattern(Tape& tape, const AttentionInputs& in, const Pattern& pattern,
                    const AttentionOptions& options) {
   if (pattern.sample) return regular_attention(tape, in, *pattern.sample, options);
-  if (pattern.chosen)
-    return sparse_attention(tape, in, *pattern.graph, *pattern.chosen, options);
+  if (pattern.chosen) return sparse_attention(tape, in, *pattern.graph, *pattern.chosen, options);
   return sparse_attention(tape, in, *pattern.graph, *pattern.transposed, options);
 }
 
@@ -42,8 +41,7 @@ AggregateWeights weights_of(const Neighbourhood::Layer& layer) {
 
 Neighbourhood::Layer whole_layer(const Graphs& graphs) {
   Neighbourhood::Layer layer;
-  if (graphs.attention)
-    layer.attention = Pattern::all_rows(*graphs.attention, *graphs.transposed);
+  if (graphs.attention) layer.attention = Pattern::all_rows(*graphs.attention, *graphs.transposed);
   if (graphs.local) {
     layer.local = Pattern::all_rows(*graphs.local, *graphs.local);
     layer.factors = std::make_shared<const LocalFactors>(local_factors(*graphs.local));
@@ -95,8 +93,7 @@ Var Neighbourhood::attend(Tape& tape, size_t l, const AttentionInputs& in,
                           const AttentionOptions& options) const {
   const Layer& at = layer(l);
   require(at.attention.has_value(), "a model that attends was given no attention graph");
-  if (!scores.empty())
-    sparse_attention_scores(scores[l].span(), in, *at.attention->graph, options);
+  if (!scores.empty()) sparse_attention_scores(scores[l].span(), in, *at.attention->graph, options);
   return attend_pattern(tape, in, *at.attention, options);
 }
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/text.h>
 #include <spex/model/registry.h>
@@ -31,12 +32,19 @@ Recipe plain(size_t epochs, double rate, double decay) {
 
 const std::vector<ModelInfo>& models() {
   static const std::vector<ModelInfo> all = {
-      {"spexphormer", "attention over a few neighbours, drawn by an estimator's scores", {},
-       options<SpexphormerOptions>, "estimator"},
-      {"exphormer", "attention over the graph, an expander and self-loops: all edges", {},
+      {"spexphormer",
+       "attention over a few neighbours, drawn by an estimator's scores",
+       {},
+       options<SpexphormerOptions>,
+       "estimator"},
+      {"exphormer",
+       "attention over the graph, an expander and self-loops: all edges",
+       {},
        options<ExphormerOptions>},
-      {"estimator", "the narrow network that learns where to look, alone",
-       {.learning_rate = 0.03}, options<EstimatorOptions>},
+      {"estimator",
+       "the narrow network that learns where to look, alone",
+       {.learning_rate = 0.03},
+       options<EstimatorOptions>},
       {"mlp", "a multi-layer perceptron: features alone, no edges", plain(500, 0.01, 5e-4),
        options<MlpOptions>},
       {"gcn", "graph convolutions with a linear residual, tuned", plain(500, 0.005, 5e-4),

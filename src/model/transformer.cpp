@@ -92,7 +92,7 @@ Var Transformer::encode(Tape& tape, const ModelInput& input) const {
 // queries, so folding the projections into the queries' side is cheaper, and attention reads one
 // row per edge, not two.
 Var Transformer::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
-                    const Neighbourhood& neighbourhood, const Pass& pass) const {
+                        const Neighbourhood& neighbourhood, const Pass& pass) const {
   const Layer& layer = layers_[index];
   Var types = tape.parameter(*type_embedding_);
   AttentionInputs in;
@@ -130,8 +130,8 @@ Var Transformer::attend(Tape& tape, size_t index, const Var& x, const Var& queri
   return folded ? layer.v(tape, attended) : attended;
 }
 
-Var Transformer::run_layer(Tape& tape, size_t index, const Var& x, const Neighbourhood& neighbourhood,
-                       const Pass& pass) const {
+Var Transformer::run_layer(Tape& tape, size_t index, const Var& x,
+                           const Neighbourhood& neighbourhood, const Pass& pass) const {
   const Layer& layer = layers_[index];
   float rate = pass.training ? static_cast<float>(options_.dropout) : 0.0F;
   Var queries = neighbourhood.queries(tape, index, x);
@@ -169,9 +169,10 @@ Var Transformer::run_front(Tape& tape, const ModelInput& input, const Pass& pass
 }
 
 Var Transformer::forward(Tape& tape, const ModelInput& input, const Neighbourhood& neighbourhood,
-                     const Pass& pass) {
+                         const Pass& pass) {
   require(neighbourhood.types == shape().edge_types,
-          "a network for {} edge types meets a graph with {}", shape().edge_types, neighbourhood.types);
+          "a network for {} edge types meets a graph with {}", shape().edge_types,
+          neighbourhood.types);
   bool twice = options_.recompute && tape.recording();
   auto run = [&](const Var& in, const Part& part) {
     return twice ? run_twice(tape, in, pass, part) : part(tape, in, pass);

@@ -38,14 +38,13 @@ double model_bytes(const StepCost& step) {
 // What a batch's features and patterns take: twice, since the next one is being prepared.
 double prepared_bytes(const PlanInput& in, const SamplingOptions& sampling,
                       const LayerNodes& nodes) {
-  double features = in.nonzeros ? 8.0 * static_cast<double>(in.nonzeros) /
-                                      static_cast<double>(in.nodes)
-                                : kFloat * static_cast<double>(in.features);
+  double features = in.nonzeros
+                        ? 8.0 * static_cast<double>(in.nonzeros) / static_cast<double>(in.nodes)
+                        : kFloat * static_cast<double>(in.features);
   double bytes = nodes[0] * features;
   for (size_t l = 0; l + 1 < nodes.size(); ++l)
     for (const auto& degrees : {sampling.degrees, sampling.local})
-      if (!degrees.empty())
-        bytes += nodes[l + 1] * (4.0 * static_cast<double>(degrees[l]) + 6.0);
+      if (!degrees.empty()) bytes += nodes[l + 1] * (4.0 * static_cast<double>(degrees[l]) + 6.0);
   return 2.0 * bytes;
 }
 
@@ -91,9 +90,9 @@ EpochCost batched_epoch(const PlanInput& in, const Phase& phase, const ExpanderC
             steps * (step.train_seconds + step.evaluate_seconds / every)};
   }
   StepCost step = probe_part(in, phase, expander, batch);
-  double steps = std::ceil((needs.batching == Batching::rows ? static_cast<double>(in.train_nodes)
-                                                             : nodes) /
-                           static_cast<double>(batch));
+  double steps =
+      std::ceil((needs.batching == Batching::rows ? static_cast<double>(in.train_nodes) : nodes) /
+                static_cast<double>(batch));
   EpochCost cost{model_bytes(step) + logits + 8.0 * nodes + step.train_bytes,
                  steps * (step.train_seconds + step.evaluate_seconds / every)};
   if (needs.batching == Batching::rows) return cost;
@@ -159,8 +158,8 @@ Plan fit_plan(const PlanInput& in, Config& config, size_t memory) {
   };
   for (size_t i = 0; i + 1 < plan.phases.size(); ++i)
     if (plan.phases[i].bytes > memory)
-      refuse(plan.phases[i].bytes, fmt::format("lower expander.degree, {0}.width or {0}.layers",
-                                               plan.phases[i].name));
+      refuse(plan.phases[i].bytes,
+             fmt::format("lower expander.degree, {0}.width or {0}.layers", plan.phases[i].name));
   bool batches = config.final().model->needs().batching != Batching::none;
   size_t& batch = config.final().recipe.batch_size;
   for (;; batch = (batch ? batch : in.nodes) / 2) {
@@ -173,10 +172,11 @@ Plan fit_plan(const PlanInput& in, Config& config, size_t memory) {
     if (!batches || batch == 1 || in.nodes <= 1) break;
   }
   refuse(plan.peak_bytes(),
-         batches ? fmt::format("lower {0}.width, the layers or the degrees", config.model)
-                 : fmt::format("{0} is trained on the whole graph: lower {0}.width or its layers, or "
-                               "choose a model that can be trained in batches (spex models)",
-                               config.model));
+         batches
+             ? fmt::format("lower {0}.width, the layers or the degrees", config.model)
+             : fmt::format("{0} is trained on the whole graph: lower {0}.width or its layers, or "
+                           "choose a model that can be trained in batches (spex models)",
+                           config.model));
   return plan;
 }
 

@@ -14,7 +14,7 @@
 namespace spex {
 namespace {
 
-constexpr double kProbeNodes = 3000;    // of the larger of the two trials
+constexpr double kProbeNodes = 3000;  // of the larger of the two trials
 constexpr double kProbeEdges = 300'000;
 constexpr double kProbeFeatures = 2e6;  // numbers
 constexpr size_t kSelfLoop = 1;
@@ -30,8 +30,8 @@ class ProbeFeatures {
         dense_.data()[i] = static_cast<float>(random.bits(i / 4)[i % 4] % 1000) * 1e-3F - 0.5F;
       return;
     }
-    size_t each = std::clamp<size_t>(input.nonzeros / std::max<size_t>(1, input.nodes), 1,
-                                     input.features);
+    size_t each =
+        std::clamp<size_t>(input.nonzeros / std::max<size_t>(1, input.nodes), 1, input.features);
     Buffer<uint64_t> offsets(nodes + 1, MemoryTag::features);
     Buffer<uint32_t> columns(nodes * each, MemoryTag::features);
     Buffer<float> values(nodes * each, MemoryTag::features);
@@ -120,9 +120,8 @@ struct ProbeGraphs {
     std::vector<NodeId> rows(last);
     for (size_t i = 0; i < last; ++i) rows[i] = static_cast<NodeId>(i);
     if (last < nodes && !sampled) chosen = choose_rows(graphs, rows);
-    neighbourhood = last < nodes && !sampled
-                        ? whole_neighbourhood(graphs, needs.layers, chosen)
-                        : whole_neighbourhood(graphs);
+    neighbourhood = last < nodes && !sampled ? whole_neighbourhood(graphs, needs.layers, chosen)
+                                             : whole_neighbourhood(graphs);
     if (sampled) add_samples(needs, nodes, last);
   }
 
@@ -134,8 +133,8 @@ struct ProbeGraphs {
     neighbourhood.layers.assign(layers, shared);
     for (size_t l = 0; l < layers; ++l) {
       size_t queries = l + 1 == layers && !needs.local ? last : nodes;
-      samples.push_back(random_sample(queries, nodes, needs.sampling.degrees[l], 3,
-                                      needs.sampling.log_scores));
+      samples.push_back(
+          random_sample(queries, nodes, needs.sampling.degrees[l], 3, needs.sampling.log_scores));
       neighbourhood.layers[l].attention = Pattern::sampled(samples.back());
     }
     neighbourhood.sampled = true;
@@ -180,7 +179,8 @@ Measured measure(Model& model, const ModelInput& input, const Neighbourhood& nei
   return best;
 }
 
-// Two trials, one half as large: what is the same in both is there once, the rest grows by `factor`.
+// Two trials, one half as large: what is the same in both is there once, the rest grows by
+// `factor`.
 using Trial = std::function<Measured(double share)>;
 StepCost scale_up(double factor, const Model& model, const Trial& trial) {
   Measured large = trial(1.0), small = trial(0.5);
@@ -288,12 +288,13 @@ StepCost probe_batch(const PlanInput& in, const Phase& phase, const LayerNodes& 
       const SamplingOptions& s = needs.sampling;
       if (!s.degrees.empty())
         attention.push_back(random_sample(queries, sources, s.degrees[l], 3, s.log_scores));
-      if (!s.local.empty()) local.push_back(random_sample(queries, sources, s.local[l] + 1, 3, false));
+      if (!s.local.empty())
+        local.push_back(random_sample(queries, sources, s.local[l] + 1, 3, false));
       edges += nodes[l + 1] * static_cast<double>((s.degrees.empty() ? 0 : s.degrees[l]) +
                                                   (s.local.empty() ? 0 : s.local[l]));
     }
-    AttentionGraph whole = local.empty() ? AttentionGraph{}
-                                         : augment(random_graph(scaled(nodes[0]), 4.0, 4), {});
+    AttentionGraph whole =
+        local.empty() ? AttentionGraph{} : augment(random_graph(scaled(nodes[0]), 4.0, 4), {});
     std::vector<NodeId> numbers(scaled(nodes[0]));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<NodeId>(i);
     return measure(*model, features.input(),

@@ -5,7 +5,8 @@
 
 namespace spex {
 
-// Seconds per row, all threads reading, measured once for each size (a fraction of a second in all).
+// Seconds per row, all threads reading, measured once for each size (a fraction of a second in
+// all).
 double row_seconds(size_t row_bytes, size_t rows);
 
 }  // namespace spex

@@ -1,9 +1,8 @@
 #include <spex/core/error.h>
+#include <spex/core/json_list.h>
 #include <spex/core/safetensors.h>
 #include <spex/core/text.h>
 #include <spex/run/model_file.h>
-
-#include <nlohmann/json.hpp>
 
 #include "run/state_tensors.h"
 
@@ -32,13 +31,11 @@ struct Fields {
 Meaning meaning_of(const Fields& fields) {
   Meaning meaning;
   size_t task = fields.count("task");
-  auto names = nlohmann::json::parse(fields.text("class_names"), nullptr, false);
-  bool texts = names.is_array() && std::all_of(names.begin(), names.end(),
-                                               [](const auto& each) { return each.is_string(); });
-  require(task <= static_cast<size_t>(Task::regression) && texts,
+  auto names = parse_json_list(fields.text("class_names"));
+  require(task <= static_cast<size_t>(Task::regression) && names.has_value(),
           "{}: task and class_names do not say what the outputs mean", fields.file.path().string());
   meaning.task = static_cast<Task>(task);
-  meaning.class_names = names.get<std::vector<std::string>>();
+  meaning.class_names = *std::move(names);
   return meaning;
 }
 
@@ -73,9 +70,7 @@ void save_model(const std::filesystem::path& path, const SavedModel& saved) {
                      {"validation", text(saved.validation)},
                      {"temperature", text(saved.temperature)},
                      {"task", text(static_cast<size_t>(saved.meaning.task))},
-                     {"class_names", nlohmann::json(saved.meaning.class_names)
-                                         .dump(-1, ' ', false,
-                                               nlohmann::json::error_handler_t::replace)}});
+                     {"class_names", to_json_list(saved.meaning.class_names)}});
 }
 
 SavedModel load_model(const std::filesystem::path& path) {

@@ -50,7 +50,8 @@ Ground new_ground(const RunFiles& files, const Config& config, const std::string
   Ground ground = make_ground(open_data(path), config);
   if (!config.final().model->needs().scores) return ground;
   fs::path file = files.phase(config.phases.front().name);
-  require(fs::exists(file), "{} was trained on scores from a file and has no estimator to run on {}",
+  require(fs::exists(file),
+          "{} was trained on scores from a file and has no estimator to run on {}",
           files.folder.string(), path);
   SavedModel estimator = load_model(file);
   check_features(ground, estimator, path);

@@ -7,8 +7,8 @@
 #include <spex/data/generators.h>
 #include <spex/data/reader.h>
 #include <spex/data/splits.h>
-#include <spex/graph/expander.h>
 #include <spex/graph/builder.h>
+#include <spex/graph/expander.h>
 #include <spex/model/spexphormer.h>
 #include <spex/run/problem.h>
 #include <spex/train/objective.h>

@@ -155,7 +155,8 @@ class TrainingRun {
       if (!train(*phase, phase->model->tries(), file)) return false;
       SavedModel saved = load_model(file);
       std::unique_ptr<Model> best = saved.make();
-      save_scores(files_.scores(), attention_scores(*best, saved.phase, problem_, saved.temperature),
+      save_scores(files_.scores(),
+                  attention_scores(*best, saved.phase, problem_, saved.temperature),
                   problem_.fingerprint);
       log("{} trained in {:.1f} s", phase->name, watch.seconds());
       trim_memory();
@@ -179,9 +180,9 @@ class TrainingRun {
       predictions.nodes.resize(problem_.data.nodes());
       std::iota(predictions.nodes.begin(), predictions.nodes.end(), 0U);
     }
-    Matrix logits = predict_logits(saved.phase, model, problem_, saved.seed, saved.best_epoch,
-                                   saved.temperature, predictions.nodes,
-                                   saved.phase.recipe.batch_size);
+    Matrix logits =
+        predict_logits(saved.phase, model, problem_, saved.seed, saved.best_epoch,
+                       saved.temperature, predictions.nodes, saved.phase.recipe.batch_size);
     predictions.values = to_probabilities(logits, predictions.meaning);
     write_atomically(files_.predictions(), [&](std::ostream& out) { write_csv(out, predictions); });
     if (predictions.nodes.size() > test.size()) {
@@ -195,9 +196,8 @@ class TrainingRun {
 
   std::vector<PipelineStep> make_steps() {
     const AttentionGraph& graph = problem_.attention;
-    size_t graph_bytes =
-        sizeof(NodeId) * graph.edges() +
-        sizeof(EdgeOffset) * (graph.offsets.size() + graph.segment_ends.size());
+    size_t graph_bytes = sizeof(NodeId) * graph.edges() +
+                         sizeof(EdgeOffset) * (graph.offsets.size() + graph.segment_ends.size());
     std::vector<PipelineStep> steps = {{"read data", options_.read_seconds, 0, 0, 0},
                                        {"graphs", problem_.graph_seconds, graph_bytes, 0, 0}};
     for (const PhasePlan& phase : options_.plan.phases) {
@@ -219,8 +219,8 @@ class TrainingRun {
     analyse_degrees(record.details, problem_.data.graph);
     predict_nodes(saved, *model, record.details);
     if (const Scores* scores = problem_.scores_or_null())
-      record.details.attention = analyse_attention(
-          *scores, problem_.attention, saved.phase.model->needs().sampling.degrees);
+      record.details.attention = analyse_attention(*scores, problem_.attention,
+                                                   saved.phase.model->needs().sampling.degrees);
     record.details.spectral_gap = problem_.spectral_gap;
     record.details.required_gap = problem_.required_gap;
     record.details.steps = make_steps();

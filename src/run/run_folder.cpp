@@ -45,9 +45,9 @@ void RunFolder::open(const Problem& problem, bool resume) {
 }
 
 void RunFolder::start(const Problem& problem) {
-  for (const fs::path& file : {files_.config(), files_.metrics(), files_.scores(),
-                               files_.attention(), files_.model(), files_.checkpoint(),
-                               files_.summary()})
+  for (const fs::path& file :
+       {files_.config(), files_.metrics(), files_.scores(), files_.attention(), files_.model(),
+        files_.checkpoint(), files_.summary()})
     require(!fs::exists(file),
             "{} already holds a run ({}); give another --out, or --resume to continue that one",
             files_.folder.string(), file.filename().string());
@@ -62,11 +62,10 @@ void RunFolder::check_same_configuration(const Config& before) const {
           files_.folder.string(), before.model, config_.model);
   auto old_keys = comparable(before), new_keys = comparable(config_);
   for (size_t i = 0; i < old_keys.size(); ++i)
-    require(
-        old_keys[i].value == new_keys[i].value,
-        "{} belongs to another configuration: {} is {} there and {} here; resume with the same "
-        "settings, or give another --out",
-        files_.folder.string(), old_keys[i].key, old_keys[i].value, new_keys[i].value);
+    require(old_keys[i].value == new_keys[i].value,
+            "{} belongs to another configuration: {} is {} there and {} here; resume with the same "
+            "settings, or give another --out",
+            files_.folder.string(), old_keys[i].key, old_keys[i].value, new_keys[i].value);
 }
 
 // A run that was killed as it began may lack its graph.

@@ -57,16 +57,17 @@ ConstMatrixView Objective::targets() const {
 Var Objective::loss_on(Tape& tape, const Var& logits, std::span<const int32_t> classes,
                        ConstMatrixView values, std::span<const NodeId> rows,
                        std::span<const float> weights) const {
-  if (labels_.task == Task::regression) return mean_squared_error(tape, logits, values, rows, weights);
-  if (labels_.task == Task::binary_labels) return binary_cross_entropy(tape, logits, values, rows, weights);
+  if (labels_.task == Task::regression)
+    return mean_squared_error(tape, logits, values, rows, weights);
+  if (labels_.task == Task::binary_labels)
+    return binary_cross_entropy(tape, logits, values, rows, weights);
   if (outputs_ == 1) return binary_cross_entropy(tape, logits, classes, rows, weights);
   return softmax_cross_entropy(tape, logits, classes, rows, weights);
 }
 
 Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
                     std::span<const NodeId> rows, std::span<const float> weights) {
-  if (nodes.empty())
-    return loss_on(tape, logits, labels_.classes.span(), targets(), rows, weights);
+  if (nodes.empty()) return loss_on(tape, logits, labels_.classes.span(), targets(), rows, weights);
   if (labels_.task == Task::classes) {
     batch_classes_.resize(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) batch_classes_[i] = labels_.classes[nodes[i]];

@@ -8,7 +8,10 @@ namespace {
 class RowBatches : public Batches {
  public:
   RowBatches(const Ground& ground, std::span<const NodeId> train, const BatchOptions& options)
-      : ground_(ground), train_(train), options_(options), places_(first_nodes(options.batch_size)) {}
+      : ground_(ground),
+        train_(train),
+        options_(options),
+        places_(first_nodes(options.batch_size)) {}
 
   void train(size_t epoch, const Use& use) override {
     for_batches(shuffled(train_, options_.seed, epoch), use);

@@ -65,8 +65,12 @@ class SampledBatches : public Batches {
     Neighbourhood neighbourhood =
         sampled_neighbourhood(batch.layers, batch.local, ground_.graphs().local, batch.nodes);
     std::span<const NodeId> targets(batch.nodes.data(), batch.targets);
-    use({prepared.features->input(), &neighbourhood, targets,
-         std::span(places_).first(batch.targets), {}, prepared.seconds});
+    use({prepared.features->input(),
+         &neighbourhood,
+         targets,
+         std::span(places_).first(batch.targets),
+         {},
+         prepared.seconds});
   }
 
   // While one batch is used the next one is prepared on another thread.
@@ -74,11 +78,10 @@ class SampledBatches : public Batches {
     size_t size = options_.batch_size;
     auto start_preparing = [&](size_t begin) {
       std::span<const NodeId> targets(nodes.data() + begin, std::min(size, nodes.size() - begin));
-      return std::async(std::launch::async,
-                        [this, targets, sample = neighbours_.sample_of(epoch)] {
-                          SerialScope alone;  // the others compute
-                          return prepare(targets, sample);
-                        });
+      return std::async(std::launch::async, [this, targets, sample = neighbours_.sample_of(epoch)] {
+        SerialScope alone;  // the others compute
+        return prepare(targets, sample);
+      });
     };
     std::future<Prepared> next;
     if (!nodes.empty()) next = start_preparing(0);

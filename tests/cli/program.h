@@ -129,9 +129,9 @@ inline std::vector<std::string> training(const std::filesystem::path& data,
                                          const std::filesystem::path& out,
                                          const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {"train", data, "--out", out, "--threads", "2"};
-  for (const char* setting :
-       {"expander.degree=6", "estimator.width=4", "estimator.epochs=30", "estimator.tries=2",
-        "spexphormer.epochs=30", "spexphormer.width=16", "spexphormer.heads=2", "spexphormer.degrees=[6,4]", "seeds=2"}) {
+  for (const char* setting : {"expander.degree=6", "estimator.width=4", "estimator.epochs=30",
+                              "estimator.tries=2", "spexphormer.epochs=30", "spexphormer.width=16",
+                              "spexphormer.heads=2", "spexphormer.degrees=[6,4]", "seeds=2"}) {
     arguments.push_back("--set");
     arguments.push_back(setting);
   }

@@ -74,8 +74,9 @@ TEST_F(RunDirectory, ADataSetWithoutEdgesIsTrainedOnItsFeatures) {
   Outcome converted = spex({"data", "convert", data_, bare, "--no-edges"});
   ASSERT_EQ(converted.code, 0) << converted.err;
   EXPECT_NE(converted.out.find("900 nodes, 0 edges"), std::string::npos) << converted.out;
-  Outcome trained = spex(training(
-      bare, folder_ / "run", {"--set", "expander.degree=0", "--set", "spexphormer.sampling=uniform"}));
+  Outcome trained =
+      spex(training(bare, folder_ / "run",
+                    {"--set", "expander.degree=0", "--set", "spexphormer.sampling=uniform"}));
   EXPECT_EQ(trained.code, 0) << trained.err;
 }
 

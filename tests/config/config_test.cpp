@@ -15,7 +15,8 @@ void set(const std::string& assignment) {
 }
 
 TEST(Config, UnknownKeyNamesTheNearestOne) {
-  EXPECT_SAYS(set("spexphormer.widht=3"), "no setting called spexphormer.widht; did you mean spexphormer.width?");
+  EXPECT_SAYS(set("spexphormer.widht=3"),
+              "no setting called spexphormer.widht; did you mean spexphormer.width?");
   EXPECT_SAYS(set("estimator.learning-rate=3"), "did you mean estimator.learning_rate?");
   EXPECT_SAYS(set("sed=3"), "did you mean seed?");
   std::string far = message_of([] { set("zzzzzzzzzzzz=3"); });
@@ -24,12 +25,14 @@ TEST(Config, UnknownKeyNamesTheNearestOne) {
 
 TEST(Config, UnknownKeyInAFileNamesTheFile) {
   Config config;
-  EXPECT_SAYS(apply_toml(config, "[spexphormer]\nwidht = 3\n", "my.toml"),
-              "my.toml: there is no setting called spexphormer.widht; did you mean spexphormer.width?");
+  EXPECT_SAYS(
+      apply_toml(config, "[spexphormer]\nwidht = 3\n", "my.toml"),
+      "my.toml: there is no setting called spexphormer.widht; did you mean spexphormer.width?");
 }
 
 TEST(Config, ValueOfTheWrongKindNamesKeyAndValue) {
-  EXPECT_SAYS(set("spexphormer.width=wide"), "spexphormer.width needs a whole number, 0 or more, not \"wide\"");
+  EXPECT_SAYS(set("spexphormer.width=wide"),
+              "spexphormer.width needs a whole number, 0 or more, not \"wide\"");
   EXPECT_SAYS(set("spexphormer.width=-3"), "spexphormer.width needs a whole number");
   EXPECT_SAYS(set("spexphormer.width=3.5"), "spexphormer.width needs a whole number");
   EXPECT_SAYS(set("spexphormer.width="), "spexphormer.width needs a whole number");
@@ -46,7 +49,8 @@ TEST(Config, ValueOfTheWrongKindNamesKeyAndValue) {
 
 TEST(Config, BrokenTomlNamesFileAndLine) {
   Config config;
-  EXPECT_SAYS(apply_toml(config, "seed = 1\n[spexphormer\nwidth = 3\n", "my.toml"), "my.toml, line 2");
+  EXPECT_SAYS(apply_toml(config, "seed = 1\n[spexphormer\nwidth = 3\n", "my.toml"),
+              "my.toml, line 2");
 }
 
 TEST(Config, FileAndAssignmentSayTheSame) {
@@ -92,7 +96,7 @@ TEST(Config, EveryKeySurvivesTheRoundTripThroughToml) {
   }
   auto before = config_keys(Config()), after = config_keys(changed);
   for (size_t i = 0; i < before.size(); ++i)
-    if (before[i].key != "model") EXPECT_NE(before[i].value, after[i].value) << before[i].key;
+    EXPECT_TRUE(before[i].key == "model" || before[i].value != after[i].value) << before[i].key;
   Config read;
   apply_toml(read, to_toml(changed), "config.toml");
   EXPECT_EQ(to_toml(read), to_toml(changed));

@@ -29,7 +29,8 @@ TEST(Presets, ParseAndSayWhatThePaperSays) {
     EXPECT_EQ(config.expander.degree % 2, 0U);
     EXPECT_TRUE(estimator_options(config).width == 4 || estimator_options(config).width == 8)
         << estimator_options(config).width;
-    EXPECT_LE(estimator_options(config).layers, final_options(config).degrees.size() + 1);  // actor: 4 and 3
+    EXPECT_LE(estimator_options(config).layers,
+              final_options(config).degrees.size() + 1);  // actor: 4 and 3
     EXPECT_LT(final_options(config).dropout, 1.0);
     EXPECT_GT(config.final().recipe.epochs, config.final().recipe.warmup);
     EXPECT_GT(config.phase("estimator").recipe.epochs, config.phase("estimator").recipe.warmup);

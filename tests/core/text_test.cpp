@@ -31,7 +31,8 @@ TEST(CsvField, QuotesWhatWouldBreakALine) {
 TEST(ParseNumber, RefusesWhatIsNotWhollyANumber) {
   EXPECT_EQ(parse_count("12", "x"), 12U);
   EXPECT_EQ(parse_real("0.5", "x"), 0.5);
-  for (const char* text : {"", "12a", "-1", "1.5", " 1"}) EXPECT_THROW(parse_count(text, "x"), Error);
+  for (const char* text : {"", "12a", "-1", "1.5", " 1"})
+    EXPECT_THROW(parse_count(text, "x"), Error);
   EXPECT_THROW(parse_real("half", "x"), Error);
 }
 

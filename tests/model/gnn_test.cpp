@@ -1,10 +1,11 @@
+#include "model/gnn.h"
+
 #include <spex/model/registry.h>
 #include <spex/sample/batch.h>
 
 #include <numeric>
 
 #include "model/convolution.h"
-#include "model/gnn.h"
 #include "model/mlp.h"
 #include "model/model_check.h"
 

@@ -121,8 +121,9 @@ inline Table normalized_sum(const Table& x, const ReferenceRows& rows) {
   for (size_t i = 0; i < rows.size(); ++i)
     for (const ReferenceEdge& edge : rows[i])
       for (size_t c = 0; c < x.cols; ++c)
-        y(i, c) += x(edge.neighbour, c) / std::sqrt(static_cast<double>(rows[i].size()) *
-                                                    static_cast<double>(rows[edge.neighbour].size()));
+        y(i, c) +=
+            x(edge.neighbour, c) / std::sqrt(static_cast<double>(rows[i].size()) *
+                                             static_cast<double>(rows[edge.neighbour].size()));
   return y;
 }
 
@@ -188,9 +189,9 @@ struct Example {
 // The loss of a training pass over all nodes, and the gradient of every entry of every parameter,
 // against central differences of the double-precision program. `forward` gives the logits of the
 // features (kNodes x kInputs) with the reference's parameters.
-inline void expect_model_matches(Model& model, const Neighbourhood& neighbourhood,
-                                 const std::function<Table(const ReferenceModel&, const Table&)>& forward,
-                                 Pass pass = {}) {
+inline void expect_model_matches(
+    Model& model, const Neighbourhood& neighbourhood,
+    const std::function<Table(const ReferenceModel&, const Table&)>& forward, Pass pass = {}) {
   Example example;
   disturb(model.parameters());
   ReferenceModel reference(model.parameters());

@@ -95,7 +95,8 @@ TEST(Transformer, SampledNetworkWithLogScoresMatchesDoublePrecision) {
     options.heads = heads;
     options.layers = 1;  // the reference keeps one pattern for all layers
     options.log_scores = true;
-    expect_matches_reference(options, sampled_neighbourhood(batch.layers), rows_of(batch.layers[0]));
+    expect_matches_reference(options, sampled_neighbourhood(batch.layers),
+                             rows_of(batch.layers[0]));
   }
 }
 
@@ -162,7 +163,8 @@ struct Batched {
       for (size_t i = 0; i < batch.nodes.size(); ++i)
         copy(rows.view().block(i, 1), features.view().block(batch.nodes[i], 1));
       Tape tape(false);
-      Var part = network.forward(tape, {rows.view(), nullptr}, sampled_neighbourhood(batch.layers), {});
+      Var part =
+          network.forward(tape, {rows.view(), nullptr}, sampled_neighbourhood(batch.layers), {});
       copy(out.view().block(begin, count), part.value());
     }
     return out;
@@ -193,8 +195,8 @@ TEST(BatchedTransformer, DegreesOfTheLargestRowGiveFullAttention) {
   for (size_t i = 0; i < Batched::kCount; ++i)
     largest = std::max<size_t>(largest, b.graph.offsets[i + 1] - b.graph.offsets[i]);
   Tape tape(false);
-  Var full = b.network.forward(tape, {b.features.view(), nullptr},
-                               whole(b.graph, b.transposed), {});
+  Var full =
+      b.network.forward(tape, {b.features.view(), nullptr}, whole(b.graph, b.transposed), {});
   for (Sampling sampling : {Sampling::weighted, Sampling::uniform, Sampling::top}) {
     Sampler sampler(b.graph, &b.scores, sampling, 5);
     BatchBuilder builder(sampler, {largest, largest, largest + 3}, false);
@@ -222,9 +224,8 @@ TEST(Transformer, RefusesAGraphWithOtherEdgeTypes) {
   Matrix features = random_matrix(kNodes, kInputs, 4);
   Transformer network(tiny_shape(), tiny_options(), 0);
   Tape tape(false);
-  EXPECT_THROW(
-      network.forward(tape, {features.view(), nullptr}, whole(graph, transposed), {}),
-      Error);
+  EXPECT_THROW(network.forward(tape, {features.view(), nullptr}, whole(graph, transposed), {}),
+               Error);
 }
 
 TEST(Transformer, SameSeedGivesTheSameParametersAndAnotherDoesNot) {
@@ -347,8 +348,7 @@ TEST(Transformer, DropoutChangesTrainingOnlyAndDependsOnTheStep) {
     Pass pass;
     pass.training = training;
     pass.step = step;
-    Var out =
-        network.forward(tape, {features.view(), nullptr}, whole(graph, transposed), pass);
+    Var out = network.forward(tape, {features.view(), nullptr}, whole(graph, transposed), pass);
     return std::vector<float>(out.value().data, out.value().data + out.value().size());
   };
   EXPECT_EQ(logits(false, 0), logits(false, 1));

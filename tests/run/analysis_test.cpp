@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "gradient_check.h"
-#include "sample/support.h"
 #include "run/support.h"
+#include "sample/support.h"
 
 namespace spex {
 namespace {

@@ -1,7 +1,7 @@
 #include <spex/core/files.h>
+#include <spex/core/safetensors.h>
 #include <spex/run/checkpoint.h>
 #include <spex/run/model_file.h>
-#include <spex/core/safetensors.h>
 
 #include <cmath>
 #include <limits>
@@ -34,8 +34,9 @@ SavedModel example_model() {
   final_options(config).width = 4;
   final_options(config).heads = 2;
   final_options(config).degrees = {3};
-  SavedModel saved{config.final(), {2, 3, 4}, {Task::classes, {"a", "b \"c\"", "d\ne"}}, 5, 7,
-                   1.0 / 3.0, 0.6F, {}};
+  SavedModel saved{
+      config.final(), {2, 3, 4}, {Task::classes, {"a", "b \"c\"", "d\ne"}}, 5, 7, 1.0 / 3.0,
+      0.6F,           {}};
   saved.state = save_state(*saved.phase.model->make(saved.shape, 1));
   return saved;
 }

@@ -9,8 +9,8 @@
 #include <memory>
 #include <set>
 
-#include "same_run.h"
 #include "run/support.h"
+#include "same_run.h"
 
 namespace spex {
 namespace {
@@ -113,11 +113,12 @@ TEST_P(SameFiles, StoppedAfterEveryEpochAndResumedGivesIdenticalFiles) {
   expect_same_run(folder / "whole", folder / "steps");
 }
 
-INSTANTIATE_TEST_SUITE_P(Run, SameFiles,
-                         testing::Values("", "spexphormer.batch_size=64", "model=exphormer", "model=gcn",
-                                         "model=gcn gcn.batch_size=150", "model=mlp mlp.batch_size=64",
-                                         "spexphormer.batch_size=100 spexphormer.evaluate_every=4 "
-                                         "spexphormer.resample_every=3 spexphormer.log_scores=true"));
+INSTANTIATE_TEST_SUITE_P(
+    Run, SameFiles,
+    testing::Values("", "spexphormer.batch_size=64", "model=exphormer", "model=gcn",
+                    "model=gcn gcn.batch_size=150", "model=mlp mlp.batch_size=64",
+                    "spexphormer.batch_size=100 spexphormer.evaluate_every=4 "
+                    "spexphormer.resample_every=3 spexphormer.log_scores=true"));
 
 TEST(Run, AnotherSeedGivesAnotherModel) {
   TemporaryFolder folder;
@@ -132,14 +133,29 @@ TEST(Run, AnotherSeedGivesAnotherModel) {
 }
 
 TEST(Run, EverySwitchOfTheAblationRuns) {
-  for (const char* setting :
-       {"spexphormer.sampling=uniform", "spexphormer.sampling=top", "estimator.temperature=false",
-        "estimator.normalize_values=false", "spexphormer.log_scores=true", "spexphormer.truncate=5",
-        "spexphormer.resample_every=3", "estimator.layers=1", "estimator.modulation=sum",
-        "estimator.norm=layer", "estimator.norm=graph", "spexphormer.norm=layer", "spexphormer.post_layers=1",
-        "spexphormer.pre_layers=0", "spexphormer.degrees=[100, 100]", "expander.degree=0",
-        "split.ratio=50/25/25", "split.metric=accuracy", "model=exphormer", "model=estimator", "model=mlp", "model=gcn",
-        "model=sage"}) {
+  for (const char* setting : {"spexphormer.sampling=uniform",
+                              "spexphormer.sampling=top",
+                              "estimator.temperature=false",
+                              "estimator.normalize_values=false",
+                              "spexphormer.log_scores=true",
+                              "spexphormer.truncate=5",
+                              "spexphormer.resample_every=3",
+                              "estimator.layers=1",
+                              "estimator.modulation=sum",
+                              "estimator.norm=layer",
+                              "estimator.norm=graph",
+                              "spexphormer.norm=layer",
+                              "spexphormer.post_layers=1",
+                              "spexphormer.pre_layers=0",
+                              "spexphormer.degrees=[100, 100]",
+                              "expander.degree=0",
+                              "split.ratio=50/25/25",
+                              "split.metric=accuracy",
+                              "model=exphormer",
+                              "model=estimator",
+                              "model=mlp",
+                              "model=gcn",
+                              "model=sage"}) {
     SCOPED_TRACE(setting);
     TemporaryFolder folder;
     Config config = quick_config();

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "gradient_check.h"
-#include "sample/support.h"
 #include "run/support.h"
+#include "sample/support.h"
 
 namespace spex {
 namespace {
@@ -77,7 +77,8 @@ TEST(Objective, BatchLossIsTheLossOfItsTargets) {
     EXPECT_NEAR(batch, whole, 1e-6);
     std::vector<NodeId> others = {0, 3, 5};
     EXPECT_GT(
-        std::abs(objective.loss(tape, tape.constant(logits.view()), {}, others).value()(0, 0) - whole),
+        std::abs(objective.loss(tape, tape.constant(logits.view()), {}, others).value()(0, 0) -
+                 whole),
         1e-3);
   }
 }

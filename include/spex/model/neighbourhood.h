@@ -16,8 +16,8 @@
 
 namespace spex {
 
-// What sums over a local pattern are multiplied by, d_j being the size of j's row in the whole graph
-// and c_i what a sample has of query i's: a sampled sum stands for the whole row.
+// What sums over a local pattern are multiplied by, d_j being the size of j's row in the whole
+// graph and c_i what a sample has of query i's: a sampled sum stands for the whole row.
 struct LocalFactors {
   Buffer<float> source;     // 1 / sqrt(d_j)
   Buffer<float> symmetric;  // per query sqrt(d_i) / c_i, which is 1 / sqrt(d_i) where all are there
@@ -42,7 +42,8 @@ struct Neighbourhood {
     std::shared_ptr<const LocalFactors> factors;  // of `local`
     std::span<const float> edge_weights;          // of `local` with all rows; empty: ones
     std::span<const float> edge_weights_back;     // the same in the order of the transpose
-    std::span<const NodeId> chosen;  // the rows of its input that it computes; empty: the first ones
+    std::span<const NodeId>
+        chosen;  // the rows of its input that it computes; empty: the first ones
     size_t queries() const { return attention ? attention->queries() : local->queries(); }
   };
   std::vector<Layer> layers;  // the last one serves all further ones; none: nobody sees anybody
@@ -75,8 +76,8 @@ struct ChosenGraphs {
 ChosenGraphs choose_rows(const Graphs& graphs, const std::vector<NodeId>& nodes);
 Neighbourhood whole_neighbourhood(const Graphs& graphs, size_t layers, const ChosenGraphs& chosen);
 
-// A batch: one sample per layer of the attention graph, of the local graph, or of both. `nodes` says
-// which node of `local_graph` each source of the first layer is.
+// A batch: one sample per layer of the attention graph, of the local graph, or of both. `nodes`
+// says which node of `local_graph` each source of the first layer is.
 Neighbourhood sampled_neighbourhood(std::span<const NeighbourMatrix> attention,
                                     std::span<const NeighbourMatrix> local = {},
                                     const AttentionGraph* local_graph = nullptr,

@@ -17,8 +17,8 @@ bool train_phase(const Phase& phase, Model& model, const Problem& problem, const
 // The attention scores of a trained model with one head, at the temperature of its best epoch.
 Scores attention_scores(Model& model, const Phase& phase, const Ground& ground, float temperature);
 
-// Logits of `nodes`, in their order, with the sample of this epoch. batch 0: as in training, or what
-// is best for a few nodes.
+// Logits of `nodes`, in their order, with the sample of this epoch. batch 0: as in training, or
+// what is best for a few nodes.
 Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, size_t seed,
                       size_t epoch, float temperature, std::span<const NodeId> nodes, size_t batch);
 

@@ -1,5 +1,5 @@
-// A whole run: all phases of a method, and the directory it leaves behind. Killed at any moment, it continues
-// with the same result; what stands in the directory is always whole.
+// A whole run: all phases of a method, and the directory it leaves behind. Killed at any moment, it
+// continues with the same result; what stands in the directory is always whole.
 #pragma once
 
 #include <spex/plan/planner.h>

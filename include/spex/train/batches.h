@@ -16,7 +16,7 @@ struct Step {
   const Neighbourhood* neighbourhood = nullptr;
   std::span<const NodeId> nodes;   // the node of each row of logits; empty: row i is node i
   std::span<const NodeId> rows;    // the rows that count, each once
-  std::span<const float> weights;  // of their losses; empty: ones
+  std::span<const float> weights;  // of the losses, by row of logits; empty: ones
   double seconds = 0;              // that preparing it took
 
   NodeId node(size_t row) const { return nodes.empty() ? static_cast<NodeId>(row) : nodes[row]; }
@@ -29,7 +29,8 @@ class Batches {
   virtual ~Batches() = default;
   // Calls use(step) for every step of a training epoch, in order.
   virtual void train(size_t epoch, const Use& use) = 0;
-  // Steps whose rows are `nodes`, in their order; or one step of all nodes, where that costs no more.
+  // Steps whose rows are `nodes`, in their order; or one step of all nodes, where that costs no
+  // more.
   virtual void evaluate(size_t epoch, std::span<const NodeId> nodes, const Use& use) = 0;
   virtual bool evaluates_all() const = 0;
 };

@@ -11,8 +11,8 @@ struct Ground {
   Dataset data;
   AttentionGraph attention;   // with expander and self-loops; empty: not needed
   AttentionGraph transposed;  // of `attention`
-  AttentionGraph local;       // the graph's own edges, undirected, and self-loops; empty: not needed
-  Scores scores;              // no layers: none
+  AttentionGraph local;  // the graph's own edges, undirected, and self-loops; empty: not needed
+  Scores scores;         // no layers: none
 
   Graphs graphs() const;
   const Scores* scores_or_null() const { return scores.layers.empty() ? nullptr : &scores; }

@@ -5,7 +5,6 @@
 #include <spex/data/dataset.h>
 #include <spex/tensor/tape.h>
 
-
 namespace spex {
 
 class Objective {
@@ -18,7 +17,7 @@ class Objective {
   Metric metric() const { return metric_; }
 
   // The loss of those `rows` of the logits that count. Row r is node nodes[r]'s, or node r's where
-  // `nodes` is empty. `weights` are those of the rows' losses; empty: ones. Spans must outlive
+  // `nodes` is empty. `weights` has one for every row of logits; empty: ones. Spans must outlive
   // backward.
   Var loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
            std::span<const NodeId> rows, std::span<const float> weights = {});

@@ -42,8 +42,8 @@ class Adam {
   uint64_t steps_ = 0;
 };
 
-// Scales all gradients by min(1, max_norm / (norm + 1e-6)), or not at all if max_norm is 0, where norm is the length of all of them
-// taken as one vector. Returns that norm, before clipping.
+// Scales all gradients by min(1, max_norm / (norm + 1e-6)), or not at all if max_norm is 0, where
+// norm is the length of all of them taken as one vector. Returns that norm, before clipping.
 double clip_gradients(Parameters& parameters, double max_norm);
 
 }  // namespace spex
