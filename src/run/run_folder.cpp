@@ -25,7 +25,7 @@ Config read_run_config(const RunFiles& files) {
   require(text.starts_with(kRunHeader),
           "{} was written by an earlier version of spex; train again with this one, or use that "
           "version",
-          files.folder.string());
+          files.config().string());
   Config config;
   apply_toml(config, text, files.config().string());
   return config;

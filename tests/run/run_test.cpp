@@ -71,7 +71,7 @@ class SameFiles : public testing::TestWithParam<const char*> {
   static Config config() {
     Config config = quick_config();
     config.seeds = 2;
-    estimator_options(config).tries = 2;
+    estimator_options(config).estimators = 2;
     std::string settings = GetParam();
     for (size_t begin = 0; begin < settings.size();) {
       size_t end = std::min(settings.find(' ', begin), settings.size());
