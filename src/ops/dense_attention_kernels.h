@@ -22,8 +22,17 @@ struct TokenGroup {
   const float *q, *k, *v;
   size_t tokens, heads, width;  // width of one head
   float scale;
-  float* scratch;  // 2 x tokens numbers
+  float* scratch;  // token_scratch(tokens, width) numbers
 };
+
+// One number per token in whole vectors.
+inline size_t token_lanes(size_t tokens) {
+  return (tokens + 7) / 8 * 8;
+}
+// A transposed head, the weights, and the gradients of the scores.
+inline size_t token_scratch(size_t tokens, size_t width) {
+  return (width + 2 * tokens) * token_lanes(tokens);
+}
 
 SPEX_KERNEL(void token_forward(float* out, const TokenGroup& group))
 

@@ -14,15 +14,56 @@ inline RowFloats score_part(const float* s, const float* bias, float scale, size
 // p = softmax(p)
 inline void softmax(float* p, size_t count) {
   float sum = softmax_terms(p, nullptr, 1.0F, largest_score(p, nullptr, 1.0F, count), count);
-  for (size_t j = 0; j < count; ++j) p[j] /= sum;
+  float inverse = 1.0F / sum;
+  for (size_t j = 0; j < count; ++j) p[j] *= inverse;
 }
 
-// p = the weights with which token i of a head sees the others.
-inline void token_weights(float* p, const TokenGroup& g, size_t i, size_t first) {
-  size_t stride = g.heads * g.width;
-  for (size_t j = 0; j < g.tokens; ++j)
-    p[j] = g.scale * dot_row(g.q + i * stride + first, g.k + j * stride + first, g.width);
-  softmax(p, g.tokens);
+// One head of a group: rows of `width` numbers that stand `stride` apart.
+struct TokenHead {
+  const TokenGroup& g;
+  size_t first, stride, lanes;  // the head's first column
+
+  // y += sum_j weights[j step] rows[j]
+  void add_rows(float* y, const float* weights, size_t step, const float* rows) const {
+    for (size_t d = 0; d < g.width; d += kStep) {
+      size_t numbers = numbers_from(d, g.width);
+      RowFloats sum = load_part(y + first + d, numbers, 0.0F);
+      for (size_t j = 0; j < g.tokens; ++j)
+        sum += weights[j * step] * load_part(rows + j * stride + first + d, numbers, 0.0F);
+      store_part(y + first + d, sum, numbers);
+    }
+  }
+
+  // products[i lanes + j] = scale a_i . b_j; behind the last j, zeros. A vector holds several j.
+  void multiply(float* products, const float* a, const float* b, float scale) const {
+    float* turned = g.scratch;
+    for (size_t d = 0; d < g.width; ++d) {
+      for (size_t j = 0; j < g.tokens; ++j) turned[d * lanes + j] = b[j * stride + first + d];
+      for (size_t j = g.tokens; j < lanes; ++j) turned[d * lanes + j] = 0.0F;
+    }
+    for (size_t i = 0; i < g.tokens; ++i)
+      for (size_t j = 0; j < lanes; j += kStep) {
+        RowFloats sum{};
+        for (size_t d = 0; d < g.width; ++d)
+          sum += a[i * stride + first + d] * load<RowFloats>(turned + d * lanes + j);
+        store(products + i * lanes + j, scale * sum);
+      }
+  }
+
+  // The weights with which each token sees the others: tokens x lanes.
+  float* weights() const {
+    float* p = g.scratch + g.width * lanes;
+    multiply(p, g.q, g.k, g.scale);
+    for (size_t i = 0; i < g.tokens; ++i) {
+      for (size_t j = g.tokens; j < lanes; ++j) p[i * lanes + j] = -kInfinity;
+      softmax(p + i * lanes, lanes);
+    }
+    return p;
+  }
+};
+
+inline TokenHead token_head(const TokenGroup& g, size_t h) {
+  return {g, h * g.width, g.heads * g.width, token_lanes(g.tokens)};
 }
 
 // From p and dp, the gradients of the scores: ds_j = p_j (dp_j - sum of p dp), in place of dp.
@@ -72,35 +113,35 @@ void score_gradients(float* dp, const float* p, float inner, float scale, size_t
 }
 
 void token_forward(float* out, const TokenGroup& g) {
-  size_t stride = g.heads * g.width;
-  for (size_t i = 0; i < g.tokens; ++i)
-    for (size_t first = 0; first < stride; first += g.width) {
-      token_weights(g.scratch, g, i, first);
-      float* to = out + i * stride + first;
-      for (size_t d = 0; d < g.width; ++d) to[d] = 0.0F;
-      for (size_t j = 0; j < g.tokens; ++j)
-        add_row(to, g.v + j * stride + first, g.scratch[j], g.width);
+  for (size_t h = 0; h < g.heads; ++h) {
+    TokenHead head = token_head(g, h);
+    const float* p = head.weights();
+    for (size_t i = 0; i < g.tokens; ++i) {
+      float* to = out + i * head.stride;
+      for (size_t d = 0; d < g.width; ++d) to[head.first + d] = 0.0F;
+      head.add_rows(to, p + i * head.lanes, 1, g.v);
     }
+  }
 }
 
-// dv_j = p_j dout_i, dp_j = dout_i . v_j, dq_i = scale ds_j k_j, dk_j = scale ds_j q_i, summed.
+// With dp_ij = dout_i . v_j: dv_j = sum_i p_ij dout_i, dq_i = scale sum_j ds_ij k_j,
+// dk_j = scale sum_i ds_ij q_i.
 void token_backward(float* dq, float* dk, float* dv, const float* dout, const TokenGroup& g) {
-  size_t stride = g.heads * g.width;
-  float *p = g.scratch, *ds = g.scratch + g.tokens;
-  for (size_t i = 0; i < g.tokens; ++i)
-    for (size_t first = 0; first < stride; first += g.width) {
-      size_t at = i * stride + first;
-      token_weights(p, g, i, first);
-      for (size_t j = 0; j < g.tokens; ++j)
-        ds[j] = dot_row(dout + at, g.v + j * stride + first, g.width);
-      softmax_backward(ds, p, g.scale, g.tokens);
-      for (size_t j = 0; j < g.tokens; ++j) {
-        size_t other = j * stride + first;
-        if (dq) add_row(dq + at, g.k + other, ds[j], g.width);
-        if (dk) add_row(dk + other, g.q + at, ds[j], g.width);
-        if (dv) add_row(dv + other, dout + at, p[j], g.width);
-      }
+  for (size_t h = 0; h < g.heads; ++h) {
+    TokenHead head = token_head(g, h);
+    size_t lanes = head.lanes;
+    const float* p = head.weights();
+    float* ds = g.scratch + (g.width + g.tokens) * lanes;
+    head.multiply(ds, dout, g.v, 1.0F);
+    for (size_t i = 0; i < g.tokens; ++i)
+      softmax_backward(ds + i * lanes, p + i * lanes, g.scale, lanes);
+    for (size_t i = 0; i < g.tokens; ++i) {
+      size_t row = i * head.stride;
+      if (dq) head.add_rows(dq + row, ds + i * lanes, 1, g.k);
+      if (dk) head.add_rows(dk + row, ds + i, lanes, g.q);
+      if (dv) head.add_rows(dv + row, p + i, lanes, dout);
     }
+  }
 }
 
 void hop_forward(float* out, const Hops& h) {

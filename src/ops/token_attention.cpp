@@ -36,7 +36,7 @@ struct Groups {
     size_t width = q.cols / heads;
     float scale = 1.0F / std::sqrt(static_cast<float>(std::max<size_t>(1, width)));
     parallel_for(q.rows / tokens, groups_per_block(tokens, q.cols), [&](size_t begin, size_t end) {
-      std::vector<float> scratch(2 * tokens);
+      std::vector<float> scratch(token_scratch(tokens, width));
       for (size_t g = begin; g < end; ++g) {
         size_t at = g * tokens * q.cols;
         body(at, TokenGroup{q.data + at, k.data + at, v.data + at, tokens, heads, width, scale,
