@@ -22,7 +22,7 @@ inline constexpr size_t floats_in = sizeof(Vec) / sizeof(float);
 
 inline constexpr size_t kMostVectors = 8;  // of a group, in registers
 inline constexpr size_t kMostHeads = 8;
-inline constexpr size_t kTileNumbers = 128;  // entries of a tile times heads of the group, at most
+inline constexpr size_t kTileNumbers = 256;  // entries of a tile times heads of the group, at most
 
 // Runs ahead of the entries in use, from row to row, and asks for the table's rows they will need.
 class Ahead {
@@ -34,8 +34,8 @@ class Ahead {
   }
 
   // Fetches the floats [0, floats) of one more row of `table`, and a row of a second table.
-  void fetch(const float* table, size_t stride, size_t floats, const float* beside,
-             size_t beside_stride) {
+  [[gnu::always_inline]] void fetch(const float* table, size_t stride, size_t floats,
+                                    const float* beside, size_t beside_stride) {
     if (!at_) return;
     const float* row = table + size_t{*at_} * stride;
     for (size_t c = 0; c < floats; c += 16) __builtin_prefetch(row + c);
@@ -48,12 +48,12 @@ class Ahead {
  private:
   static constexpr size_t kDistance = 16;
 
-  void next() {
+  [[gnu::always_inline]] void next() {
     if (!at_ || ++at_ != end_) return;
     ++row_;
     enter_row();
   }
-  void enter_row() {
+  [[gnu::always_inline]] void enter_row() {
     at_ = nullptr;
     for (; row_ < last_; ++row_) {
       size_t begin = rows_->begin(row_), end = rows_->end(row_);
@@ -116,8 +116,11 @@ void run_tile(const Tile& tile, Ahead& caller_ahead) {
   using Group = Vectors<Vec, V, G>;
   const Tile t = tile;  // a copy that the stores below cannot change
   Group sum, own;
-  for (int k = 0; Sum && k < Group::count; ++k)
-    sum.at[k] = t.scale ? t.scale[k / V] * load<Vec>(t.sum + Group::place(k, t.back)) : Vec{};
+#pragma GCC unroll 8
+  for (int k = 0; k < Group::count; ++k) {
+    sum.at[k] = Vec{};
+    if (Sum && t.scale) sum.at[k] = t.scale[k / V] * load<Vec>(t.sum + Group::place(k, t.back));
+  }
   if (Dot) own = Group::once(t.own, t.back);
   Ahead ahead = caller_ahead;
   for (size_t e = 0; e < t.count; ++e) {
@@ -226,7 +229,10 @@ struct HeadLayout {
 
 // Runs `tile` over all parts of a group of heads whose first column the tile points to.
 template <bool Sum, bool Dot>
-void run_parts(const Tile& tile, const HeadLayout& layout, size_t heads, Ahead& ahead) {
+void run_parts(Tile& tile, const HeadLayout& layout, size_t heads, Ahead& ahead) {
+  tile.back = layout.back;
+  if (layout.parts == 1)
+    return tile_function<Sum, Dot>(layout.lanes, layout.vectors, heads)(tile, ahead);
   Ahead start = ahead;
   for (size_t part = 0; part < layout.parts; ++part) {
     size_t first = layout.first_vector(part), vectors = layout.first_vector(part + 1) - first;

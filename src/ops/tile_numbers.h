@@ -81,9 +81,10 @@ inline HeadNumbers largest_of(const HeadNumbers& x, size_t heads) {
   return fold(x, heads, [](Native a, Native b) { return a > b ? a : b; });
 }
 
-// exp(x); what is far below zero becomes a number that counts for nothing.
+// exp(x) for x below zero, up to rounding; far below it a number that counts for nothing.
 inline Native decay(Native x) {
-  return exponential(clamp(x, 80.0F));
+  const Native lowest = Native{} - 80.0F;
+  return exponential(x > lowest ? x : lowest);
 }
 
 // Sums over the lanes of four vectors.
