@@ -29,12 +29,12 @@ struct HeadVectors<8> {
 };
 #endif
 
-inline Native leaky(Native z, float slope) {
-  return z > slope * z ? z : slope * z;
+inline Floats leaky(Floats z, float slope) {
+  return larger(slope * z, z);
 }
 
-inline Native leaky_slope(Native z, float slope) {
-  return z > 0.0F ? Native{} + 1.0F : Native{} + slope;
+inline Floats leaky_slope(Floats z, float slope) {
+  return z > 0.0F ? Floats{} + 1.0F : Floats{} + slope;
 }
 
 // Calls body<G>() for the number of heads in the group.
@@ -117,17 +117,17 @@ struct Softmax {
   HeadNumbers take(TileNumbers& z, size_t numbers, size_t heads, float slope) {
     HeadNumbers before = top, sum = HeadNumbers::all(0.0F);
     for_vectors(numbers, [&](size_t at, size_t v) {
-      Native e = leaky(load<Native>(z.at + at), slope);
+      Floats e = leaky(load<Floats>(z.at + at), slope);
       store(z.at + at, e);
-      top.at[v] = e > top.at[v] ? e : top.at[v];
+      top.at[v] = larger(top.at[v], e);
     });
     top = largest_of(top, heads);
     for_vectors(numbers, [&](size_t at, size_t v) {
-      Native w = decay(load<Native>(z.at + at) - top.at[v]);
+      Floats w = decay(load<Floats>(z.at + at) - top.at[v]);
       store(z.at + at, w);
     });
     z.pad(numbers, 0.0F);
-    for_vectors(numbers, [&](size_t at, size_t v) { sum.at[v] += load<Native>(z.at + at); });
+    for_vectors(numbers, [&](size_t at, size_t v) { sum.at[v] += load<Floats>(z.at + at); });
     sum = sum_of(sum, heads);
     for (size_t v = 0; v < kPeriodVectors; ++v) {
       before.at[v] = decay(before.at[v] - top.at[v]);
@@ -181,9 +181,9 @@ void query_backward_row(const AdditiveQueryBackward& c, Walk& walk, Ahead& ahead
     run_parts<false, true>(tile, walk.layout, walk.heads, ahead);
     sum_dots(u, dots, numbers, walk.layout.lanes);
     for_vectors(numbers, [&](size_t at, size_t v) {
-      Native score = load<Native>(z.at + at), product = load<Native>(u.at + at);
-      Native a = decay(leaky(score, walk.view.slope) - top.at[v]) * inverse.at[v];
-      Native sloped = a * leaky_slope(score, walk.view.slope);
+      Floats score = load<Floats>(z.at + at), product = load<Floats>(u.at + at);
+      Floats a = decay(leaky(score, walk.view.slope) - top.at[v]) * inverse.at[v];
+      Floats sloped = a * leaky_slope(score, walk.view.slope);
       delta.at[v] += a * product;
       slopes.at[v] += sloped;
       dscore.at[v] += sloped * product;
@@ -238,9 +238,9 @@ void source_backward_row(const AdditiveSourceBackward& c, Walk& walk, Ahead& ahe
     size_t numbers = walk.count() * walk.heads;
     queries.read(walk, c.query_numbers, c.source_scores + place);
     for_vectors(numbers, [&](size_t at, size_t) {
-      Native e = leaky(load<Native>(queries.z.at + at), walk.view.slope);
+      Floats e = leaky(load<Floats>(queries.z.at + at), walk.view.slope);
       store(a.at + at,
-            decay(e - load<Native>(queries.top.at + at)) * load<Native>(queries.inverse.at + at));
+            decay(e - load<Floats>(queries.top.at + at)) * load<Floats>(queries.inverse.at + at));
     });
     Tile tile = walk.tile(c.query_numbers, kQueryNumbers * walk.view.heads);
     tile.weights = a.at;
@@ -252,9 +252,9 @@ void source_backward_row(const AdditiveSourceBackward& c, Walk& walk, Ahead& ahe
     started = true;
     sum_dots(u, dots, numbers, walk.layout.lanes);
     for_vectors(numbers, [&](size_t at, size_t v) {
-      dscore.at[v] += load<Native>(a.at + at) *
-                      leaky_slope(load<Native>(queries.z.at + at), walk.view.slope) *
-                      (load<Native>(u.at + at) - load<Native>(queries.delta.at + at));
+      dscore.at[v] += load<Floats>(a.at + at) *
+                      leaky_slope(load<Floats>(queries.z.at + at), walk.view.slope) *
+                      (load<Floats>(u.at + at) - load<Floats>(queries.delta.at + at));
     });
   }
   if (!started)
@@ -273,7 +273,7 @@ void additive_forward(const AdditiveForward& c, size_t first, size_t last, size_
 
 void additive_query_backward(const AdditiveQueryBackward& c, size_t first, size_t last,
                              size_t begin, size_t end) {
-  alignas(64) float dots[kTileNumbers * floats_in<Native>] = {};
+  alignas(64) float dots[kTileNumbers * kLanes] = {};
   for_groups(c.view, first, last, begin, end, [&](Walk& walk, Ahead& ahead) {
     for (size_t row = begin; row < end; ++row) query_backward_row(c, walk, ahead, dots, row);
   });
@@ -281,7 +281,7 @@ void additive_query_backward(const AdditiveQueryBackward& c, size_t first, size_
 
 void additive_source_backward(const AdditiveSourceBackward& c, size_t first, size_t last,
                               size_t begin, size_t end) {
-  alignas(64) float dots[kTileNumbers * floats_in<Native>] = {};
+  alignas(64) float dots[kTileNumbers * kLanes] = {};
   for_groups(c.view, first, last, begin, end, [&](Walk& walk, Ahead& ahead) {
     for (size_t row = begin; row < end; ++row) source_backward_row(c, walk, ahead, dots, row);
   });

@@ -15,8 +15,6 @@
 
 namespace spex::SPEX_ISA {
 
-using Native = Floats;
-
 template <class Vec>
 inline constexpr size_t floats_in = sizeof(Vec) / sizeof(float);
 
@@ -167,7 +165,7 @@ TileFunction tile_function(size_t vectors, size_t heads) {
     case 0x32:
       return run_tile<Vec, 3, 2, Sum, Dot>;
   }
-  if constexpr (sizeof(Vec) == sizeof(Native)) switch (vectors * 16 + heads) {
+  if constexpr (sizeof(Vec) == sizeof(Floats)) switch (vectors * 16 + heads) {
       case 0x41:
         return run_tile<Vec, 4, 1, Sum, Dot>;
       case 0x42:
@@ -186,8 +184,8 @@ TileFunction tile_function(size_t vectors, size_t heads) {
 
 template <bool Sum, bool Dot>
 TileFunction tile_function(size_t lanes_wanted, size_t vectors, size_t heads) {
-  if (lanes_wanted == floats_in<Native>) return tile_function<Native, Sum, Dot>(vectors, heads);
-  if constexpr (sizeof(Native) > sizeof(F8))
+  if (lanes_wanted == kLanes) return tile_function<Floats, Sum, Dot>(vectors, heads);
+  if constexpr (sizeof(Floats) > sizeof(F8))
     if (lanes_wanted == 8) return tile_function<F8, Sum, Dot>(vectors, heads);
   if (lanes_wanted == 4) return tile_function<F4, Sum, Dot>(vectors, heads);
   return tile_function<float, Sum, Dot>(vectors, heads);
@@ -218,10 +216,9 @@ struct HeadLayout {
  private:
   // The widest vectors, but narrower ones that fill a narrow head.
   static size_t lanes_for(size_t width) {
-    size_t native = floats_in<Native>;
-    for (size_t lanes = native; lanes >= 4; lanes /= 2)
-      if (width % lanes == 0 && (lanes == native || width / lanes <= 3)) return lanes;
-    for (size_t lanes = native; lanes >= 4; lanes /= 2)
+    for (size_t lanes = kLanes; lanes >= 4; lanes /= 2)
+      if (width % lanes == 0 && (lanes == kLanes || width / lanes <= 3)) return lanes;
+    for (size_t lanes = kLanes; lanes >= 4; lanes /= 2)
       if (width >= lanes) return lanes;
     return 1;
   }
