@@ -5,10 +5,10 @@ namespace spex::SPEX_ISA {
 namespace {
 
 inline float product(const float* a, const float* b, size_t width) {
-  constexpr size_t kEach = floats_in<Native>;
-  Native sums{};
+  constexpr size_t kEach = kLanes;
+  Floats sums{};
   size_t d = 0;
-  for (; d + kEach <= width; d += kEach) sums += load<Native>(a + d) * load<Native>(b + d);
+  for (; d + kEach <= width; d += kEach) sums += load<Floats>(a + d) * load<Floats>(b + d);
   float sum = 0.0F;
   for (size_t lane = 0; lane < kEach; ++lane) sum += sums[lane];
   for (; d < width; ++d) sum += a[d] * b[d];

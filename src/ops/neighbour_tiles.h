@@ -8,67 +8,18 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "core/vectors.h"
-#include "ops/neighbour_rows.h"
+#include "ops/fetch_ahead.h"
 
 namespace spex::SPEX_ISA {
-
-using Native = Floats;
 
 template <class Vec>
 inline constexpr size_t floats_in = sizeof(Vec) / sizeof(float);
 
 inline constexpr size_t kMostVectors = 8;  // of a group, in registers
 inline constexpr size_t kMostHeads = 8;
-inline constexpr size_t kTileNumbers = 128;  // entries of a tile times heads of the group, at most
-
-// Runs ahead of the entries in use, from row to row, and asks for the table's rows they will need.
-class Ahead {
- public:
-  Ahead(const NeighbourRows& rows, size_t begin, size_t end, bool wanted)
-      : rows_(&rows), row_(begin), last_(end) {
-    if (wanted && begin < end) enter_row();
-    for (size_t i = 0; i < kDistance; ++i) next();
-  }
-
-  // Fetches the floats [0, floats) of one more row of `table`, and a row of a second table.
-  void fetch(const float* table, size_t stride, size_t floats, const float* beside,
-             size_t beside_stride) {
-    if (!at_) return;
-    const float* row = table + size_t{*at_} * stride;
-    for (size_t c = 0; c < floats; c += 16) __builtin_prefetch(row + c);
-    if (reinterpret_cast<uintptr_t>(row) % 64) __builtin_prefetch(row + floats - 1);
-    for (size_t c = 0; c < beside_stride; c += 16)
-      __builtin_prefetch(beside + size_t{*at_} * beside_stride + c);
-    next();
-  }
-
- private:
-  static constexpr size_t kDistance = 16;
-
-  void next() {
-    if (!at_ || ++at_ != end_) return;
-    ++row_;
-    enter_row();
-  }
-  void enter_row() {
-    at_ = nullptr;
-    for (; row_ < last_; ++row_) {
-      size_t begin = rows_->begin(row_), end = rows_->end(row_);
-      if (begin == end) continue;
-      at_ = rows_->ids + begin;
-      end_ = rows_->ids + end;
-      return;
-    }
-  }
-
-  const NeighbourRows* rows_;
-  size_t row_, last_;
-  const NodeId* at_ = nullptr;  // null: nothing is left to fetch
-  const NodeId* end_ = nullptr;
-};
+inline constexpr size_t kTileNumbers = 256;  // entries of a tile times heads of the group, at most
 
 // One tile, for one part of a group of G heads. `table`, `sum` and `own` point to its first column.
 struct Tile {
@@ -116,8 +67,11 @@ void run_tile(const Tile& tile, Ahead& caller_ahead) {
   using Group = Vectors<Vec, V, G>;
   const Tile t = tile;  // a copy that the stores below cannot change
   Group sum, own;
-  for (int k = 0; Sum && k < Group::count; ++k)
-    sum.at[k] = t.scale ? t.scale[k / V] * load<Vec>(t.sum + Group::place(k, t.back)) : Vec{};
+#pragma GCC unroll 8
+  for (int k = 0; k < Group::count; ++k) {
+    sum.at[k] = Vec{};
+    if (Sum && t.scale) sum.at[k] = t.scale[k / V] * load<Vec>(t.sum + Group::place(k, t.back));
+  }
   if (Dot) own = Group::once(t.own, t.back);
   Ahead ahead = caller_ahead;
   for (size_t e = 0; e < t.count; ++e) {
@@ -164,7 +118,7 @@ TileFunction tile_function(size_t vectors, size_t heads) {
     case 0x32:
       return run_tile<Vec, 3, 2, Sum, Dot>;
   }
-  if constexpr (sizeof(Vec) == sizeof(Native)) switch (vectors * 16 + heads) {
+  if constexpr (sizeof(Vec) == sizeof(Floats)) switch (vectors * 16 + heads) {
       case 0x41:
         return run_tile<Vec, 4, 1, Sum, Dot>;
       case 0x42:
@@ -183,8 +137,8 @@ TileFunction tile_function(size_t vectors, size_t heads) {
 
 template <bool Sum, bool Dot>
 TileFunction tile_function(size_t lanes_wanted, size_t vectors, size_t heads) {
-  if (lanes_wanted == floats_in<Native>) return tile_function<Native, Sum, Dot>(vectors, heads);
-  if constexpr (sizeof(Native) > sizeof(F8))
+  if (lanes_wanted == kLanes) return tile_function<Floats, Sum, Dot>(vectors, heads);
+  if constexpr (sizeof(Floats) > sizeof(F8))
     if (lanes_wanted == 8) return tile_function<F8, Sum, Dot>(vectors, heads);
   if (lanes_wanted == 4) return tile_function<F4, Sum, Dot>(vectors, heads);
   return tile_function<float, Sum, Dot>(vectors, heads);
@@ -215,10 +169,9 @@ struct HeadLayout {
  private:
   // The widest vectors, but narrower ones that fill a narrow head.
   static size_t lanes_for(size_t width) {
-    size_t native = floats_in<Native>;
-    for (size_t lanes = native; lanes >= 4; lanes /= 2)
-      if (width % lanes == 0 && (lanes == native || width / lanes <= 3)) return lanes;
-    for (size_t lanes = native; lanes >= 4; lanes /= 2)
+    for (size_t lanes = kLanes; lanes >= 4; lanes /= 2)
+      if (width % lanes == 0 && (lanes == kLanes || width / lanes <= 3)) return lanes;
+    for (size_t lanes = kLanes; lanes >= 4; lanes /= 2)
       if (width >= lanes) return lanes;
     return 1;
   }
@@ -226,7 +179,10 @@ struct HeadLayout {
 
 // Runs `tile` over all parts of a group of heads whose first column the tile points to.
 template <bool Sum, bool Dot>
-void run_parts(const Tile& tile, const HeadLayout& layout, size_t heads, Ahead& ahead) {
+void run_parts(Tile& tile, const HeadLayout& layout, size_t heads, Ahead& ahead) {
+  tile.back = layout.back;
+  if (layout.parts == 1)
+    return tile_function<Sum, Dot>(layout.lanes, layout.vectors, heads)(tile, ahead);
   Ahead start = ahead;
   for (size_t part = 0; part < layout.parts; ++part) {
     size_t first = layout.first_vector(part), vectors = layout.first_vector(part + 1) - first;

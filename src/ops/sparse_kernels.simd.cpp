@@ -26,11 +26,8 @@ inline void for_strips(size_t width, Run&& run) {
   for (; at < width; ++at) run.template operator()<float, 1>(at);
 }
 
-enum class Weight { ones, values, columns };
-
-template <Weight W, class V, size_t Count>
-inline void product_strip(float* y, const SparseRows& a, const float* x, size_t width, size_t row,
-                          bool add) {
+template <class V, size_t Count>
+inline void product_strip(float* y, const SparseRows& a, const float* x, size_t width, size_t row) {
   constexpr size_t kStep = sizeof(V) / sizeof(float);
   V sum[Count] = {};
   uint64_t last = a.offsets[a.rows];
@@ -39,25 +36,9 @@ inline void product_strip(float* y, const SparseRows& a, const float* x, size_t 
       for (size_t c = 0; c < Count * kStep; c += 16)
         __builtin_prefetch(x + a.columns[e + kAhead] * width + c);
     const float* from = x + a.columns[e] * width;
-    float weight = W == Weight::values    ? a.values[e]
-                   : W == Weight::columns ? a.column_scale[a.columns[e]]
-                                          : 1.0F;
-    for (size_t k = 0; k < Count; ++k) sum[k] += weight * load<V>(from + k * kStep);
+    for (size_t k = 0; k < Count; ++k) sum[k] += a.values[e] * load<V>(from + k * kStep);
   }
-  float scale = a.row_scale ? a.row_scale[row] : 1.0F;
-  for (size_t k = 0; k < Count; ++k) {
-    float* to = y + row * width + k * kStep;
-    store(to, add ? load<V>(to) + scale * sum[k] : scale * sum[k]);
-  }
-}
-
-template <Weight W>
-inline void product_rows(float* y, const SparseRows& a, const float* x, size_t width, size_t begin,
-                         size_t end, bool add) {
-  for (size_t row = begin; row < end; ++row)
-    for_strips(width, [&]<class V, size_t Count>(size_t at) {
-      product_strip<W, V, Count>(y + at, a, x + at, width, row, add);
-    });
+  for (size_t k = 0; k < Count; ++k) store(y + row * width + k * kStep, sum[k]);
 }
 
 // The first entry of row `row` whose column is at least `column`.
@@ -76,10 +57,11 @@ inline uint64_t lower_bound(const SparseRows& a, size_t row, uint32_t column) {
 }  // namespace
 
 void sparse_product(float* y, const SparseRows& a, const float* x, size_t width, size_t begin,
-                    size_t end, bool add) {
-  if (a.values) return product_rows<Weight::values>(y, a, x, width, begin, end, add);
-  if (a.column_scale) return product_rows<Weight::columns>(y, a, x, width, begin, end, add);
-  product_rows<Weight::ones>(y, a, x, width, begin, end, add);
+                    size_t end) {
+  for (size_t row = begin; row < end; ++row)
+    for_strips(width, [&]<class V, size_t Count>(size_t at) {
+      product_strip<V, Count>(y + at, a, x + at, width, row);
+    });
 }
 
 void sparse_transposed_product(float* out, const SparseRows& a, const float* dy, size_t width,

@@ -13,7 +13,7 @@ namespace spex {
 namespace {
 
 SparseRows rows_of(const SparseMatrix& x) {
-  return {x.offsets.data(), x.columns.data(), x.values.data(), nullptr, nullptr, x.rows};
+  return {x.offsets.data(), x.columns.data(), x.values.data(), x.rows};
 }
 
 size_t sparse_block_rows(size_t cols) {
@@ -46,7 +46,7 @@ Var linear(Tape& tape, const SparseMatrix& x, const Var& weight, const Var& bias
   ConstMatrixView w = weight.value();
   Matrix y(x.rows, w.cols, MemoryTag::activations);
   parallel_for(x.rows, sparse_block_rows(w.cols), [&](size_t begin, size_t end) {
-    SPEX_CALL(sparse_product, y.data(), rows_of(x), w.data, w.cols, begin, end, false);
+    SPEX_CALL(sparse_product, y.data(), rows_of(x), w.data, w.cols, begin, end);
     add_bias(y.view().block(begin, end - begin), data_of(bias));
   });
   return tape.result(std::move(y), {weight, bias},

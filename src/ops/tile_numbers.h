@@ -9,8 +9,8 @@
 
 namespace spex::SPEX_ISA {
 
-inline constexpr size_t kPeriod = floats_in<Native> > kMostHeads ? floats_in<Native> : kMostHeads;
-inline constexpr size_t kPeriodVectors = kPeriod / floats_in<Native>;
+inline constexpr size_t kPeriod = kLanes > kMostHeads ? kLanes : kMostHeads;
+inline constexpr size_t kPeriodVectors = kPeriod / kLanes;
 
 struct TileNumbers {
   alignas(64) float at[kTileNumbers];
@@ -23,11 +23,11 @@ struct TileNumbers {
 
 // A number per head of the group, over and over.
 struct HeadNumbers {
-  Native at[kPeriodVectors];
+  Floats at[kPeriodVectors];
 
   static HeadNumbers all(float value) {
     HeadNumbers result;
-    for (Native& each : result.at) each = Native{} + value;
+    for (Floats& each : result.at) each = Floats{} + value;
     return result;
   }
   static HeadNumbers from(const float* values, size_t heads) {
@@ -48,24 +48,24 @@ struct HeadNumbers {
 template <class Body>
 inline void for_vectors(size_t numbers, Body&& body) {
   for (size_t i = 0; i < numbers; i += kPeriod)
-    for (size_t v = 0; v < kPeriodVectors; ++v) body(i + v * floats_in<Native>, v);
+    for (size_t v = 0; v < kPeriodVectors; ++v) body(i + v * kLanes, v);
 }
 
 // Every lane meets the one whose number differs in the bit Step.
 template <size_t Step, class Join, size_t... Lane>
-inline Native join_lanes(Native x, Join&& join, std::index_sequence<Lane...>) {
+inline Floats join_lanes(Floats x, Join&& join, std::index_sequence<Lane...>) {
   return join(x, __builtin_shufflevector(x, x, (Lane ^ Step)...));
 }
 
 // What was joined entry by entry becomes one number per head.
 template <class Join>
 inline HeadNumbers fold(HeadNumbers x, size_t heads, Join&& join) {
-  using Lanes = std::make_index_sequence<floats_in<Native>>;
+  using Lanes = std::make_index_sequence<kLanes>;
   if constexpr (kPeriodVectors == 2)
-    if (heads <= floats_in<Native>) x.at[1] = join(x.at[0], x.at[1]), x.at[0] = x.at[1];
-  for (Native& each : x.at) {
-    if constexpr (floats_in < Native >> 8) each = join_lanes<8>(each, join, Lanes());
-    if constexpr (floats_in < Native >> 4)
+    if (heads <= kLanes) x.at[1] = join(x.at[0], x.at[1]), x.at[0] = x.at[1];
+  for (Floats& each : x.at) {
+    if constexpr (floats_in < Floats >> 8) each = join_lanes<8>(each, join, Lanes());
+    if constexpr (floats_in < Floats >> 4)
       if (heads <= 4) each = join_lanes<4>(each, join, Lanes());
     if (heads <= 2) each = join_lanes<2>(each, join, Lanes());
     if (heads <= 1) each = join_lanes<1>(each, join, Lanes());
@@ -74,16 +74,16 @@ inline HeadNumbers fold(HeadNumbers x, size_t heads, Join&& join) {
 }
 
 inline HeadNumbers sum_of(const HeadNumbers& x, size_t heads) {
-  return fold(x, heads, [](Native a, Native b) { return a + b; });
+  return fold(x, heads, [](Floats a, Floats b) { return a + b; });
 }
 
 inline HeadNumbers largest_of(const HeadNumbers& x, size_t heads) {
-  return fold(x, heads, [](Native a, Native b) { return a > b ? a : b; });
+  return fold(x, heads, [](Floats a, Floats b) { return larger(a, b); });
 }
 
-// exp(x); what is far below zero becomes a number that counts for nothing.
-inline Native decay(Native x) {
-  return exponential(clamp(x, 80.0F));
+// exp(x) for x below zero, up to rounding; far below it a number that counts for nothing.
+inline Floats decay(Floats x) {
+  return exponential(larger(Floats{} - 80.0F, x));
 }
 
 // Sums over the lanes of four vectors.
@@ -93,24 +93,24 @@ inline F4 sum_lanes(F4 a, F4 b, F4 c, F4 d) {
   return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
 
-// A vector of `Floats` lanes, a multiple of four, brought down to four.
-template <size_t Floats>
+// A vector of `Count` lanes, a multiple of four, brought down to four.
+template <size_t Count>
 inline F4 as_four(const float* vector) {
   F4 sum = load<F4>(vector);
-  for (size_t at = 4; at < Floats; at += 4) sum += load<F4>(vector + at);
+  for (size_t at = 4; at < Count; at += 4) sum += load<F4>(vector + at);
   return sum;
 }
 
-template <size_t Floats>
+template <size_t Count>
 inline void sum_dots(TileNumbers& products, const float* dots, size_t numbers) {
   for (size_t i = 0; i < numbers; i += 4) {
-    const float* from = dots + i * Floats;
-    if constexpr (Floats == 1)
+    const float* from = dots + i * Count;
+    if constexpr (Count == 1)
       store(products.at + i, load<F4>(from));
     else
       store(products.at + i,
-            sum_lanes(as_four<Floats>(from), as_four<Floats>(from + Floats),
-                      as_four<Floats>(from + 2 * Floats), as_four<Floats>(from + 3 * Floats)));
+            sum_lanes(as_four<Count>(from), as_four<Count>(from + Count),
+                      as_four<Count>(from + 2 * Count), as_four<Count>(from + 3 * Count)));
   }
   products.pad(numbers, 0.0F);
 }

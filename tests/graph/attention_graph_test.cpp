@@ -114,6 +114,23 @@ TEST(Transpose, OfASymmetricGraphIsItself) {
   EXPECT_TRUE(std::ranges::equal(transpose(forced).neighbours.span(), graph.neighbours.span()));
 }
 
+TEST(Transpose, ValuesFollowTheirEdges) {
+  for (bool undirected : {false, true}) {
+    AttentionGraph graph =
+        augment(random_graph(300, 2000, undirected), make_expander(300, {.degree = 6}).graph);
+    AttentionGraph transposed = transpose(graph);
+    auto name = [](size_t from, size_t to) { return static_cast<float>(300 * from + to); };
+    std::vector<float> values;
+    for (size_t i = 0; i < 300; ++i)
+      for (EdgeOffset e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)
+        values.push_back(name(i, graph.neighbours[e]));
+    Buffer<float> back = transpose_values(graph, transposed, values);
+    for (size_t j = 0; j < 300; ++j)
+      for (EdgeOffset e = transposed.offsets[j]; e < transposed.offsets[j + 1]; ++e)
+        ASSERT_EQ(back[e], name(transposed.neighbours[e], j));
+  }
+}
+
 TEST(Fingerprint, ChangesWithAnyArrayAndNotWithThreads) {
   CsrGraph graph = random_graph(20000, 200'000, true);
   AttentionGraph plain = augment(graph, {});

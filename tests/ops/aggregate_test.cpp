@@ -41,7 +41,7 @@ void expect_right(const Pattern& pattern, size_t cols, const AggregateWeights& w
 }
 
 TEST(Aggregate, MatchesDoublePrecisionOnEveryPatternAndWidth) {
-  Neighbourhoods graph(160);
+  Neighbourhoods graph(120);
   for (const auto& [what, pattern] : graph.patterns())
     for (size_t cols : {1, 2, 3, 4, 7, 12, 17, 32, 60, 64, 75, 130, 300}) {
       SCOPED_TRACE(what + ", " + std::to_string(cols) + " columns");
@@ -50,7 +50,7 @@ TEST(Aggregate, MatchesDoublePrecisionOnEveryPatternAndWidth) {
 }
 
 TEST(Aggregate, MatchesDoublePrecisionWithFactors) {
-  Neighbourhoods graph(160);
+  Neighbourhoods graph(300);
   for (const auto& [what, pattern] : graph.patterns()) {
     SCOPED_TRACE(what);
     std::vector<float> r = factors(pattern.queries(), 2), c = factors(pattern.sources(), 3);
@@ -61,9 +61,9 @@ TEST(Aggregate, MatchesDoublePrecisionWithFactors) {
 }
 
 TEST(Aggregate, MatchesDoublePrecisionWithAValuePerEdge) {
-  Neighbourhoods graph(160);
+  Neighbourhoods graph(300);
   Pattern pattern = graph.all();
-  std::vector<float> r = factors(160, 2), c = factors(160, 3);
+  std::vector<float> r = factors(300, 2), c = factors(300, 3);
   std::vector<float> w = factors(pattern.graph->edges(), 4);
   Buffer<float> back = transpose_values(*pattern.graph, *pattern.transposed, w);
   expect_right(pattern, 20, {.per_edge = w, .per_edge_transposed = back.span()});

@@ -3,7 +3,6 @@
 
 #include <spex/core/random.h>
 #include <spex/graph/builder.h>
-#include <spex/graph/expander.h>
 #include <spex/graph/pattern.h>
 
 #include <string>
@@ -35,8 +34,8 @@ inline std::vector<SeenEdge> seen_edges(const Pattern& pattern) {
   return edges;
 }
 
-// Directed, with expander edges. Node 0 sees all but node 1; node 1 sees nothing and nothing sees
-// it; node 2 sees node 0 alone; the others see a few at random.
+// Directed. Node 0 sees all but node 1; node 1 sees nothing and nothing sees it; node 2 sees node 0
+// alone; the others see node 4 and a few at random.
 class Neighbourhoods {
  public:
   explicit Neighbourhoods(size_t nodes) {
@@ -48,9 +47,11 @@ class Neighbourhoods {
     };
     for (size_t j = 2; j < nodes; ++j) join(0, j);
     join(2, 0);
-    for (size_t i = 3; i < nodes; ++i)
+    for (size_t i = 3; i < nodes; ++i) {
+      join(i, 4);
       for (size_t e = 0; e < i % 11; ++e)
         if (size_t j = random.below(nodes, i * 16 + e); j != 1) join(i, j);
+    }
     CsrGraph graph = build_csr(nodes, from, to, {.undirected = false}).graph;
     graph_ = augment(graph, {}, {.self_loops = false});
     transposed_ = transpose(graph_);
