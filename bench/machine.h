@@ -57,8 +57,7 @@ inline void keep(float value) {
 // The sum of rows, in pieces of so many numbers that each have their own sum.
 template <size_t kPiece>
 [[gnu::always_inline]] inline float sum_pieces(const float* table, size_t floats,
-                                               const uint32_t* ids, size_t count,
-                                               size_t readable) {
+                                               const uint32_t* ids, size_t count, size_t readable) {
   constexpr size_t kAhead = 32;
   float sums[kPiece] = {};
   for (size_t i = 0; i < count; ++i) {
@@ -72,8 +71,8 @@ template <size_t kPiece>
   return sums[0];
 }
 
-// All that a kernel which gathers rows cannot avoid, in vectors as wide as the CPU has: plain loops,
-// which the compiler turns into those of each instruction set. `floats` is a multiple of 16.
+// All that a kernel which gathers rows cannot avoid, in vectors as wide as the CPU has: plain
+// loops, which the compiler turns into those of each instruction set. `floats` is a multiple of 16.
 #if defined(__x86_64__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif

@@ -245,7 +245,8 @@ constexpr size_t kMostHeads = kLanes < 8 ? kLanes : 8;
 }
 
 bool takes_eights(const AttentionView& v) {
-  return v.eights && v.heads <= kLanes;
+  bool eights = v.layout == LayoutKind::packed || v.layout == LayoutKind::eights;
+  return eights && v.heads <= kLanes;
 }
 
 void eights_forward(const AttentionForward& c, size_t begin, size_t end) {
