@@ -3,13 +3,12 @@
 // query, query and gradient for the key), and counts twice there. With an argument the large graph
 // is left out.
 #include <fmt/format.h>
-#include <spex/core/cpu.h>
 #include <spex/core/error.h>
 #include <spex/ops/attention.h>
 
 #include <cmath>
 
-#include "machine.h"
+#include "instruction_sets.h"
 
 namespace spex {
 namespace {
@@ -56,10 +55,6 @@ struct Case {
   size_t floats() const { return heads * width; }
 };
 
-struct Seconds {
-  double forward, backward;
-};
-
 // The tables of a case, as a network hands them over, and attention on them.
 class Work {
  public:
@@ -68,7 +63,9 @@ class Work {
         graph_(random_graph(c.nodes, c.degree, 1)),
         q_(noise(c.nodes, c.floats(), 1)),
         k_(noise(c.nodes, joined() ? 2 * c.floats() : c.floats(), 2)),
-        v_(noise(c.nodes, c.floats(), 3)) {
+        v_(noise(c.nodes, c.floats(), 3)),
+        rows_(noise(c.nodes, std::max<size_t>(16, (c.kind == Kind::folded ? 1 : 2) * c.floats()),
+                    4)) {
     if (c.kind == Kind::all_edges)
       transposed_ = random_graph(c.nodes, c.degree, 2);
     else
@@ -76,26 +73,14 @@ class Work {
     options_.heads = c.heads;
   }
 
-  Seconds run() const {
+  bench::Seconds run() const {
     Tape tape;
     AttentionInputs in;
-    in.q = tape.variable(clone(q_));
-    in.k = tape.variable(clone(k_));
-    if (!joined() && case_.kind != Kind::folded) in.v = tape.variable(clone(v_));
+    in.q = tape.variable(bench::clone(q_));
+    in.k = tape.variable(bench::clone(k_));
+    if (!joined() && case_.kind != Kind::folded) in.v = tape.variable(bench::clone(v_));
     in.joined = joined();
-    double start = bench::seconds_used();
-    Var out = attend(tape, in);
-    Seconds seconds{};
-    seconds.forward = bench::seconds_used() - start;
-    Matrix ones(out.rows(), out.cols(), MemoryTag::gradients);
-    fill(ones, 1.0F);
-    Var loss =
-        tape.result(Matrix::zeros(1, 1, MemoryTag::other), {out},
-                    [&, dout = out.gradient()](ConstMatrixView) { dout->give(std::move(ones)); });
-    start = bench::seconds_used();
-    tape.backward(loss);
-    seconds.backward = bench::seconds_used() - start;
-    return seconds;
+    return bench::time_operation(tape, [&] { return attend(tape, in); });
   }
 
   // Some rows of the result against the definition, in double precision.
@@ -111,21 +96,13 @@ class Work {
       for (size_t head = 0; head < case_.heads; ++head) check_head(out.value(), row, head);
   }
 
-  double rows_per_second() const {
-    Buffer<uint32_t> ids(graph_.edges(), MemoryTag::other);
-    std::copy(graph_.neighbours.begin(), graph_.neighbours.end(), ids.begin());
-    size_t vectors = case_.kind == Kind::folded ? 1 : 2;
-    return bench::random_rows_per_second(case_.nodes,
-                                         std::max<size_t>(16, vectors * case_.floats()), ids);
+  // A row has what an edge reads in forward, at least a cache line.
+  double seconds_of_rows() const {
+    return bench::seconds_of_random_rows(rows_, graph_.neighbours.data(), graph_.edges());
   }
   double edges() const { return static_cast<double>(graph_.edges()); }
 
  private:
-  static Matrix clone(const Matrix& from) {
-    Matrix to(from.rows(), from.cols(), MemoryTag::other);
-    copy(to, from);
-    return to;
-  }
   bool joined() const {
     return case_.kind != Kind::folded && takes_joined(case_.floats(), case_.heads);
   }
@@ -157,49 +134,30 @@ class Work {
   Case case_;
   AttentionGraph graph_, transposed_;
   NeighbourMatrix pattern_;
-  Matrix q_, k_, v_;
+  Matrix q_, k_, v_, rows_;
   AttentionOptions options_;
 };
 
-// The instruction sets take turns, so that a disturbance meets them all.
-std::vector<Seconds> measure(const Work& work, int rounds) {
-  std::vector<Isa> isas = supported_isas();
-  std::vector<std::vector<double>> forward(isas.size()), backward(isas.size());
-  for (int round = 0; round <= rounds; ++round)
-    for (size_t i = 0; i < isas.size(); ++i) {
-      set_isa(isas[i]);
-      if (round == 0) work.check();  // and warms up
-      Seconds seconds = work.run();
-      if (round == 0) continue;
-      forward[i].push_back(seconds.forward);
-      backward[i].push_back(seconds.backward);
-    }
-  set_isa(isas.back());
-  std::vector<Seconds> medians;
-  for (size_t i = 0; i < isas.size(); ++i)
-    medians.push_back({bench::median(forward[i]), bench::median(backward[i])});
-  return medians;
-}
-
 void print_case(const Case& c, int rounds) {
-  static constexpr const char* kKinds[] = {"", ", sampled", ", folded"};
+  static constexpr const char* kKinds[] = {"", "sampled", "folded"};
   Work work(c);
-  std::vector<Seconds> all = measure(work, rounds);
-  double limit = work.rows_per_second();
-  fmt::print("{} x {:>3} of {:>3}{:9} {:>4}", c.heads, c.width, c.degree,
-             kKinds[static_cast<int>(c.kind)], std::max<size_t>(1, c.nodes / 1000));
-  for (const Seconds& seconds : all)
-    fmt::print(" |{:6.0f} /{:5.0f} {:4.0f}% /{:4.0f}%", 1e-6 * work.edges() / seconds.forward,
-               2e-6 * work.edges() / seconds.backward, 100 * work.edges() / seconds.forward / limit,
-               200 * work.edges() / seconds.backward / limit);
-  fmt::print(" |{:6.0f}\n", 1e-6 * limit);
+  bench::SideBySide all = bench::side_by_side(
+      rounds, [&] { work.check(); }, [&] { return work.run(); },
+      [&] { return work.seconds_of_rows(); });
+  fmt::print("{} x {:<3} {:>5}k x {:<3} {:8}", c.heads, c.width, c.nodes / 1000, c.degree,
+             kKinds[static_cast<int>(c.kind)]);
+  for (const bench::Seconds& seconds : all.isas)
+    fmt::print(" |{:5.0f} /{:4.0f} {:4.0f}% /{:3.0f}%", 1e-6 * work.edges() / seconds.forward,
+               2e-6 * work.edges() / seconds.backward, 100 * all.limit / seconds.forward,
+               200 * all.limit / seconds.backward);
+  fmt::print(" |{:6.0f}\n", 1e-6 * work.edges() / all.limit);
 }
 
 void print_head(const char* title) {
   fmt::print("\n{}: M edges/s forward / backward, and their shares of the random-row limit\n",
              title);
-  fmt::print("{:<18}{:>9} ", "heads x width of degree", "nodes/k");
-  for (Isa isa : supported_isas()) fmt::print("| {:<24}", name(isa));
+  fmt::print("{:<8}{:<23}", "heads", "nodes x degree");
+  for (Isa isa : supported_isas()) fmt::print("| {:<21}", name(isa));
   fmt::print("| M rows/s\n");
 }
 

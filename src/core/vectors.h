@@ -68,20 +68,36 @@ inline V lane_numbers() {
 // The smaller and the larger number of each lane; v where v is not a number. GCC makes the minimum
 // of x86 out of neither notation.
 #if defined(__x86_64__)
-inline F4 smaller(F4 bound, F4 v) { return _mm_min_ps(bound, v); }
-inline F4 larger(F4 bound, F4 v) { return _mm_max_ps(bound, v); }
+inline F4 smaller(F4 bound, F4 v) {
+  return _mm_min_ps(bound, v);
+}
+inline F4 larger(F4 bound, F4 v) {
+  return _mm_max_ps(bound, v);
+}
 #endif
 #if defined(__AVX2__)
-inline F8 smaller(F8 bound, F8 v) { return _mm256_min_ps(bound, v); }
-inline F8 larger(F8 bound, F8 v) { return _mm256_max_ps(bound, v); }
+inline F8 smaller(F8 bound, F8 v) {
+  return _mm256_min_ps(bound, v);
+}
+inline F8 larger(F8 bound, F8 v) {
+  return _mm256_max_ps(bound, v);
+}
 #endif
 #if defined(__AVX512F__)
-inline F16 smaller(F16 bound, F16 v) { return _mm512_maskz_min_ps(0xFFFF, bound, v); }
-inline F16 larger(F16 bound, F16 v) { return _mm512_maskz_max_ps(0xFFFF, bound, v); }
+inline F16 smaller(F16 bound, F16 v) {
+  return _mm512_maskz_min_ps(0xFFFF, bound, v);
+}
+inline F16 larger(F16 bound, F16 v) {
+  return _mm512_maskz_max_ps(0xFFFF, bound, v);
+}
 #endif
 #if !defined(__x86_64__)
-inline F4 smaller(F4 bound, F4 v) { return bound < v ? bound : v; }
-inline F4 larger(F4 bound, F4 v) { return bound > v ? bound : v; }
+inline F4 smaller(F4 bound, F4 v) {
+  return bound < v ? bound : v;
+}
+inline F4 larger(F4 bound, F4 v) {
+  return bound > v ? bound : v;
+}
 #endif
 
 template <class V>

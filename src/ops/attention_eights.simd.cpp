@@ -40,9 +40,11 @@ struct Coefficients {
   }
 };
 
-// Calls body(tile, type of its first edge) for every tile of a row.
+// Calls body(tile, type of its first edge) for every tile of a row. `per_node`, if not null, has H
+// numbers of each neighbour that are needed as well.
 template <size_t H, class Body>
-inline void for_tiles(const AttentionView& v, const EdgeOffset* bounds, Body&& body) {
+inline void for_tiles(const AttentionView& v, const EdgeOffset* bounds, const float* per_node,
+                      Body&& body) {
   using E = Eights<H>;
   size_t type = 0;
   EdgeOffset end = bounds[v.pattern.types];
@@ -50,7 +52,11 @@ inline void for_tiles(const AttentionView& v, const EdgeOffset* bounds, Body&& b
     while (bounds[type + 1] <= e) ++type;
     size_t count = end - e < E::edges ? end - e : E::edges;
     if (v.prefetch && e + E::ahead + E::edges <= v.pattern.edges)
-      for (size_t i = 0; i < count; ++i) ask_for<H>(v, v.pattern.neighbours[e + E::ahead + i]);
+      for (size_t i = 0; i < count; ++i) {
+        NodeId id = v.pattern.neighbours[e + E::ahead + i];
+        ask_for<H>(v, id);
+        if (per_node) __builtin_prefetch(per_node + size_t{id} * H);
+      }
     body(Tile<H>(v, e, count), type);
   }
 }
@@ -95,7 +101,7 @@ void forward_rows(const AttentionForward& c, size_t begin, size_t end) {
     modulate(a, Row<H>::load(c.q + row * kFloats), types, v.pattern.types);
     auto sum = WeightedSum<H>::zero();
     Floats totals{};
-    for_tiles<H>(v, bounds, [&](const Tile<H>& tile, size_t type) {
+    for_tiles<H>(v, bounds, nullptr, [&](const Tile<H>& tile, size_t type) {
       Mask uncut;
       Floats w = weights(tile, type, bounds, v, a, types, &uncut);
       totals += w;
@@ -119,7 +125,7 @@ void scores_rows(const AttentionScores& c, size_t begin, size_t end) {
     Row<H> a[kMaxEdgeTypes];
     modulate(a, Row<H>::load(c.q + row * 8 * H), types, v.pattern.types);
     Floats totals{};
-    for_tiles<H>(v, bounds, [&](const Tile<H>& tile, size_t type) {
+    for_tiles<H>(v, bounds, nullptr, [&](const Tile<H>& tile, size_t type) {
       Mask uncut;
       Floats w = weights(tile, type, bounds, v, a, types, &uncut);
       totals += w;
@@ -195,7 +201,7 @@ void backward_rows(const AttentionBackward& c, size_t begin, size_t end) {
     if (!c.key_side) delta = load_heads<H>(c.delta + row * H);
     sums.start_row(count);
     auto dy = WeightedSum<H>::zero();
-    for_tiles<H>(v, bounds, [&](const Tile<H>& tile, size_t type) {
+    for_tiles<H>(v, bounds, c.key_side ? c.delta : nullptr, [&](const Tile<H>& tile, size_t type) {
       Mask uncut;
       Floats w = weights(tile, type, bounds, v, a, types, &uncut);
       Floats u = tile.dots_y(row_y) - (c.key_side ? tile.gather(c.delta) : delta);
@@ -239,7 +245,8 @@ constexpr size_t kMostHeads = kLanes < 8 ? kLanes : 8;
 }
 
 bool takes_eights(const AttentionView& v) {
-  return v.eights && v.heads <= kLanes;
+  bool eights = v.layout == LayoutKind::packed || v.layout == LayoutKind::eights;
+  return eights && v.heads <= kLanes;
 }
 
 void eights_forward(const AttentionForward& c, size_t begin, size_t end) {

@@ -18,6 +18,7 @@
 #include <spex/graph/attention_graph.h>
 
 #include "core/dispatch.h"
+#include "ops/attention_layout.h"
 
 namespace spex {
 
@@ -54,17 +55,17 @@ struct AttentionView {
   PatternView pattern;
   TableView table;
   size_t heads = 1;
-  size_t width = 8;             // D, padded
-  bool eights = false;          // 1, 2, 4 or 8 heads of 8, no values, heads x ids fit in 31 bits;
-                                // one head: packed, x and y in a cache line, y == x + 8, stride 16
-  bool prefetch = true;         // the table does not fit the second-level cache
-  const float* mod = nullptr;   // types * H*D
-  const float* bias = nullptr;  // types * H
-  const float* value_weight = nullptr;  // H; with pattern.values
+  size_t width = 8;                      // D, padded
+  LayoutKind layout = LayoutKind::wide;  // packed: y == x + 8, the stride is 16
+  bool prefetch = true;                  // the table does not fit the second-level cache
+  const float* mod = nullptr;            // types * H*D
+  const float* bias = nullptr;           // types * H
+  const float* value_weight = nullptr;   // H; with pattern.values
   float clamp = 8.0F;
-  // Queries bring their modulated vectors, types * D floats each; keys are their own values; H = 1.
-  bool folded = false;
-  size_t query_floats() const { return (folded ? pattern.types : heads) * width; }
+
+  // Folded, queries bring their modulated vectors, types * D floats each.
+  bool folded() const { return layout == LayoutKind::folded; }
+  size_t query_floats() const { return (folded() ? pattern.types : heads) * width; }
 };
 
 struct AttentionForward {

@@ -6,11 +6,6 @@
 
 namespace spex {
 
-size_t padded_width(size_t width, bool packed) {
-  if (packed) return 8;
-  return width <= 4 ? 4 : (width + 7) / 8 * 8;
-}
-
 PaddedRows::PaddedRows(ConstMatrixView in, size_t heads, size_t padded) {
   size_t width = in.cols / heads;
   if (width == padded && in.stride == in.cols) {
@@ -40,16 +35,16 @@ Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag) {
   return out;
 }
 
-Table::Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed) {
-  if (!packed && heads * padded == x.cols) {
+Table::Table(ConstMatrixView x, ConstMatrixView y, const AttentionLayout& layout) {
+  bool packed = layout.kind == LayoutKind::packed;
+  if (!packed && layout.row() == x.cols) {
     view_ = {x.data, y.data, y.stride, x.stride, 0};
     return;
   }
   if (!packed) {
-    x_ = PaddedRows(x, heads, padded);
-    if (y.data != x.data) y_ = PaddedRows(y, heads, padded);
-    view_ = {x_.data(), y.data != x.data ? y_.data() : x_.data(), heads * padded, heads * padded,
-             0};
+    x_ = PaddedRows(x, layout.heads, layout.padded);
+    if (y.data != x.data) y_ = PaddedRows(y, layout.heads, layout.padded);
+    view_ = {x_.data(), y.data != x.data ? y_.data() : x_.data(), layout.row(), layout.row(), 0};
     return;
   }
   packed_ = Matrix(x.rows, 16, MemoryTag::activations);

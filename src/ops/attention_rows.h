@@ -4,11 +4,9 @@
 #include <spex/tensor/matrix.h>
 
 #include "ops/attention_kernels.h"
+#include "ops/attention_layout.h"
 
 namespace spex {
-
-// The kernels' head width: 8 for packed tables, else 4 or a multiple of 8.
-size_t padded_width(size_t width, bool packed);
 
 // Rows with every head padded by zeros to `padded` floats; the original rows when nothing is
 // missing.
@@ -30,7 +28,7 @@ Matrix unpadded(Matrix in, size_t heads, size_t width, MemoryTag tag);
 class Table {
  public:
   Table() = default;
-  Table(ConstMatrixView x, ConstMatrixView y, size_t heads, size_t padded, bool packed);
+  Table(ConstMatrixView x, ConstMatrixView y, const AttentionLayout& layout);
   const TableView& view() const { return view_; }
 
  private:

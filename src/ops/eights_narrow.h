@@ -30,9 +30,9 @@ struct Eights {
   static_assert(H <= kLanes);
   static constexpr size_t heads = H;
   static constexpr size_t floats = 8 * H;
-  static constexpr size_t edges = kLanes / H;           // of a tile
+  static constexpr size_t edges = kLanes / H;                // of a tile
   static constexpr EdgeOffset ahead = H == 1 ? 32 : 48 / H;  // from asking for a row to using it
-  static constexpr size_t parts = 8 / kLanes;           // registers of a head's row
+  static constexpr size_t parts = 8 / kLanes;                // registers of a head's row
   static constexpr size_t edge(size_t lane) { return lane % edges; }
   static constexpr size_t head(size_t lane) { return lane / edges; }
 };
@@ -45,8 +45,7 @@ struct Row {
 
   static Row load(const float* from) {
     Row row;
-    for (size_t i = 0; i < kParts; ++i)
-      row.part[i] = SPEX_ISA::load<Floats>(from + kLanes * i);
+    for (size_t i = 0; i < kParts; ++i) row.part[i] = SPEX_ISA::load<Floats>(from + kLanes * i);
     return row;
   }
   static Row zero() { return {}; }
@@ -167,7 +166,10 @@ struct Tile {
   size_t count;
 
   Tile(const AttentionView& v, EdgeOffset first_edge, size_t edge_count)
-      : x(v.table.x), y(H == 1 ? x + 8 : v.table.y), ids(v.pattern.neighbours + first_edge), first(first_edge),
+      : x(v.table.x),
+        y(H == 1 ? x + 8 : v.table.y),
+        ids(v.pattern.neighbours + first_edge),
+        first(first_edge),
         count(edge_count) {
     // Past the end the last edge stands in; its weight is masked.
     size_t stride = H == 1 ? 16 : v.table.stride;

@@ -466,6 +466,34 @@ TEST(Attention, ExtraMemoryDoesNotGrowWithTheNumberOfEdges) {
   EXPECT_EQ(peak(4), peak(64));
 }
 
+// Per node, forward has the padded output, one normaliser for each head, the table and, where rows
+// are padded, the queries.
+TEST(Attention, PaddingSaysWhatForwardAllocates) {
+  for (auto [heads, width] : {std::pair<size_t, size_t>{1, 4}, {1, 8}, {3, 15}, {4, 32}, {2, 64}}) {
+    AttentionPadding padding = attention_padding(width, heads, false);
+    auto peak = [heads = heads, width = width](size_t nodes) {
+      auto edges = random_edges(std::vector<size_t>(nodes, 2), nodes, 3, 5);
+      AttentionGraph graph = graph_of(edges, nodes, 3, false),
+                     transposed = graph_of(edges, nodes, 3, true);
+      Tape tape(false);
+      AttentionInputs in;
+      in.q = tape.variable(random_matrix(nodes, width, 1));
+      in.k = tape.variable(random_matrix(nodes, width, 2));
+      in.v = tape.variable(random_matrix(nodes, width, 3));
+      AttentionOptions options;
+      options.heads = heads;
+      size_t before = memory_use().current;
+      reset_memory_peaks();
+      sparse_attention(tape, in, graph, transposed, options);
+      return memory_use().peak - before;
+    };
+    size_t queries = padding.row > width ? padding.row : 0;
+    EXPECT_EQ(peak(256) - peak(128),
+              128 * sizeof(float) * (padding.row + heads + padding.table + queries))
+        << heads << " heads, width " << width;
+  }
+}
+
 TEST(Attention, HalfScoresRoundTheFloatOnes) {
   auto edges = random_edges(random_degrees(50, 20, 1), 50, 3, 5);
   AttentionGraph graph = graph_of(edges, 50, 3, false);

@@ -44,6 +44,15 @@ struct AttentionInputs {
 // neighbour is then read at one place, not two.
 bool takes_joined(size_t width, size_t heads);
 
+// What attention makes besides its inputs and results, in floats: rows of q, out and the gradients
+// have `row` while the kernels work on them (the width itself where nothing is padded), and each
+// key or query that is read by others has `table` in a copy (0 where it is read in its place).
+struct AttentionPadding {
+  size_t row = 0;
+  size_t table = 0;
+};
+AttentionPadding attention_padding(size_t width, size_t heads, bool folded);
+
 // `transposed` is transpose(graph); both must outlive the tape.
 Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
                      const AttentionGraph& transposed, const AttentionOptions& options);
