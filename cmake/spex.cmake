@@ -2,7 +2,16 @@
 
 include(${CMAKE_CURRENT_LIST_DIR}/recipe.cmake)
 
-set(SPEX_ISAS plain avx2 avx512)
+# The instruction sets of each architecture; src/core/dispatch.h holds the same table.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(SPEX_ISAS plain avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(SPEX_ISAS neon)
+  # Plain x86-64 cannot fuse a product and a sum, 64-bit ARM can: the same numbers on both.
+  set(SPEX_FLAGS_OUTSIDE_KERNELS -ffp-contract=off)
+else()
+  set(SPEX_ISAS plain)
+endif()
 set(SPEX_ISA_FLAGS_plain "")
 set(SPEX_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mprefer-vector-width=256)
 set(SPEX_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
@@ -38,6 +47,7 @@ function(spex_room name)
   add_library(spex_${name} STATIC ${sources})
   set_target_properties(spex_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(spex_${name} PUBLIC spex_flags ${ARG_LIBRARIES})
+  target_compile_options(spex_${name} PRIVATE ${SPEX_FLAGS_OUTSIDE_KERNELS})
   foreach(room ${ARG_ROOMS})
     target_link_libraries(spex_${name} PUBLIC spex_${room})
   endforeach()

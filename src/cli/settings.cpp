@@ -51,9 +51,13 @@ void add_settings(CLI::App& app, Settings& s) {
   app.add_option("--set", s.assignments, "One setting, as key=value; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--seed", s.seed, "First seed (0)")->type_name("N");
-  app.add_option("--split", s.split, "Which of the stored splits (0)")->type_name("N");
-  app.add_option("--threads", s.threads, "Threads (all cores)")->type_name("N");
+  // Unchecked, -1 would come out as the largest number there is.
+  auto add_number = [&](const char* option, std::optional<size_t>& value, const char* meaning) {
+    app.add_option(option, value, meaning)->type_name("N")->check(CLI::NonNegativeNumber);
+  };
+  add_number("--seed", s.seed, "First seed (0)");
+  add_number("--split", s.split, "Which of the stored splits (0)");
+  add_number("--threads", s.threads, "Threads (all CPUs)");
 }
 
 Config resolve(const Settings& s, const Dataset& data) {

@@ -3,6 +3,7 @@
 // became six times slower beside a compiler). Ours spin for a few microseconds, then sleep.
 #include <omp.h>
 #include <spex/core/error.h>
+#include <spex/core/log.h>
 #include <spex/core/signals.h>
 #include <spex/core/threads.h>
 
@@ -12,13 +13,19 @@
 #include <mutex>
 #include <thread>
 
+#include "core/cpu_limits.h"
+
 namespace spex {
 namespace {
 
 thread_local bool serial_here = false;  // a worker, or inside a SerialScope
 
 inline void pause() {
+#if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
 }
 
 // Waits until `value` is no longer `old`: spinning first, since loops follow each other closely.
@@ -118,8 +125,7 @@ struct Threads {
 
   Threads() { set(0); }
   void set(int wanted) {
-    count =
-        wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    count = wanted > 0 ? wanted : usable_cpus();
     pool.resize(count);
   }
 };
@@ -131,8 +137,21 @@ Threads& instance() {
 
 }  // namespace
 
+int usable_cpus() {
+  static const int count = count_usable_cpus();
+  return count;
+}
+
 void set_threads(int count) {
   instance().set(count);
+}
+
+size_t use_threads(size_t wanted) {
+  auto cpus = static_cast<size_t>(usable_cpus());
+  if (wanted > cpus)
+    log("{} threads in place of {}: this process may use {} CPUs", cpus, wanted, cpus);
+  set_threads(static_cast<int>(std::min(wanted, cpus)));
+  return static_cast<size_t>(threads());
 }
 
 int threads() {
