@@ -41,6 +41,10 @@ void apply_preset(Config& config, const std::string& name) {
 
 }  // namespace
 
+std::string refuse_negative(const std::string& number) {
+  return number.starts_with('-') ? fmt::format("expected 0 or more, got {}", number) : "";
+}
+
 void add_settings(CLI::App& app, Settings& s) {
   app.add_option("DATA", s.data, "A file, folder or generator (spex data generate --help)")
       ->required();
@@ -51,9 +55,8 @@ void add_settings(CLI::App& app, Settings& s) {
   app.add_option("--set", s.assignments, "One setting, as key=value; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  // Unchecked, -1 would come out as the largest number there is.
   auto add_number = [&](const char* option, std::optional<size_t>& value, const char* meaning) {
-    app.add_option(option, value, meaning)->type_name("N")->check(CLI::NonNegativeNumber);
+    app.add_option(option, value, meaning)->type_name("N")->check(refuse_negative);
   };
   add_number("--seed", s.seed, "First seed (0)");
   add_number("--split", s.split, "Which of the stored splits (0)");

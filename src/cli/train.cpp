@@ -88,7 +88,7 @@ void add_train_command(CLI::App& app) {
       ->add_option("--seeds", request->settings.seeds,
                    "Final networks to train; mean and spread are reported (1)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(refuse_negative);
   command
       ->add_option("--scores", request->run.scores,
                    "Attention scores from `spex estimate` in place of phase 1")
@@ -106,7 +106,7 @@ void add_train_command(CLI::App& app) {
       ->add_option("--checkpoint-seconds", request->run.checkpoint_seconds,
                    "Seconds between checkpoints, which --resume continues from (60)")
       ->type_name("S")
-      ->check(CLI::NonNegativeNumber);
+      ->check(refuse_negative);
   command->add_flag("--resume", request->run.resume, "Continue the run in --out");
   command->footer(
       "Examples:\n"
