@@ -87,7 +87,9 @@ endfunction()
 set(SPEX_ALL_ROOMS spex_report spex_train spex_model spex_sample spex_ops spex_data spex_graph
     spex_tensor spex_core)
 
-# tests/ROOM/*.cpp become one program per room; each test case is known to ctest.
+# tests/ROOM/*.cpp become one program per room, linked to that room and what stands here beside it; each
+# test case is known to ctest.
+set(SPEX_TEST_ROOMS_model spex_sample)  # batches
 function(spex_tests)
   include(GoogleTest)
   add_custom_target(unit_tests)  # the test programs, and not the program itself
@@ -101,7 +103,12 @@ function(spex_tests)
       target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # most run once
       target_compile_definitions(test_${name} PRIVATE SPEX_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                  SPEX_BINARY_DIR="${PROJECT_BINARY_DIR}")
-      target_link_libraries(test_${name} PRIVATE ${SPEX_ALL_ROOMS} GTest::gtest_main)
+      if(TARGET spex_${name})
+        set(rooms spex_${name} ${SPEX_TEST_ROOMS_${name}})
+      else()
+        set(rooms ${SPEX_ALL_ROOMS})
+      endif()
+      target_link_libraries(test_${name} PRIVATE ${rooms} GTest::gtest_main)
       if(SPEX_SANITIZE)  # g++ 12 warns inside its own <regex> then (GCC bug 105562)
         target_compile_options(test_${name} PRIVATE -Wno-maybe-uninitialized)
       endif()
