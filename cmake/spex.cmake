@@ -2,7 +2,16 @@
 
 include(${CMAKE_CURRENT_LIST_DIR}/recipe.cmake)
 
-set(SPEX_ISAS plain avx2 avx512)
+# The instruction sets of each architecture; src/core/dispatch.h holds the same table.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(SPEX_ISAS plain avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(SPEX_ISAS neon)
+  # Plain x86-64 cannot fuse a product and a sum, 64-bit ARM can: the same numbers on both.
+  set(SPEX_FLAGS_OUTSIDE_KERNELS -ffp-contract=off)
+else()
+  set(SPEX_ISAS plain)
+endif()
 set(SPEX_ISA_FLAGS_plain "")
 set(SPEX_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c -mprefer-vector-width=256)
 set(SPEX_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c
@@ -38,6 +47,7 @@ function(spex_room name)
   add_library(spex_${name} STATIC ${sources})
   set_target_properties(spex_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(spex_${name} PUBLIC spex_flags ${ARG_LIBRARIES})
+  target_compile_options(spex_${name} PRIVATE ${SPEX_FLAGS_OUTSIDE_KERNELS})
   foreach(room ${ARG_ROOMS})
     target_link_libraries(spex_${name} PUBLIC spex_${room})
   endforeach()
@@ -77,7 +87,9 @@ endfunction()
 set(SPEX_ALL_ROOMS spex_report spex_run spex_plan spex_train spex_config spex_model spex_sample spex_ops spex_data spex_graph
     spex_tensor spex_core)
 
-# tests/ROOM/*.cpp become one program per room; each test case is known to ctest.
+# tests/ROOM/*.cpp become one program per room, linked to that room and what stands here beside it; each
+# test case is known to ctest.
+set(SPEX_TEST_ROOMS_model spex_sample)  # batches
 function(spex_tests)
   include(GoogleTest)
   add_custom_target(unit_tests)  # the test programs, and not the program itself
@@ -91,7 +103,12 @@ function(spex_tests)
       target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # most run once
       target_compile_definitions(test_${name} PRIVATE SPEX_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                  SPEX_BINARY_DIR="${PROJECT_BINARY_DIR}")
-      target_link_libraries(test_${name} PRIVATE ${SPEX_ALL_ROOMS} GTest::gtest_main)
+      if(TARGET spex_${name})
+        set(rooms spex_${name} ${SPEX_TEST_ROOMS_${name}})
+      else()
+        set(rooms ${SPEX_ALL_ROOMS})
+      endif()
+      target_link_libraries(test_${name} PRIVATE ${rooms} GTest::gtest_main)
       if(SPEX_SANITIZE)  # g++ 12 warns inside its own <regex> then (GCC bug 105562)
         target_compile_options(test_${name} PRIVATE -Wno-maybe-uninitialized)
       endif()

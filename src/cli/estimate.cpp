@@ -26,7 +26,7 @@ void estimate(const Request& request) {
   Dataset data = open_data(request.settings.data);
   Config config = resolve(request.settings, data);
   check(config);
-  set_threads(static_cast<int>(config.threads));
+  config.threads = use_threads(config.threads);
   Problem problem = make_problem(std::move(data), config);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {

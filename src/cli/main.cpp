@@ -1,6 +1,8 @@
 // The program. Errors end here: one sentence on stderr, exit code 1 (2 for a wrong command line).
 #include <fmt/core.h>
+#include <spex/core/cpu.h>
 #include <spex/core/error.h>
+#include <spex/core/threads.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -46,6 +48,11 @@ void check_output() {
   spex::require(written, "cannot write to standard output: {}", std::strerror(errno));
 }
 
+std::string version() {
+  return fmt::format("spex {}\ninstruction set {}\nthreads {}", SPEX_VERSION, spex::describe_isa(),
+                     spex::threads());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -54,12 +61,17 @@ int main(int argc, char** argv) {
       "machines.",
       "spex");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "spex 0.1.0");
+  app.set_version_flag("--version", version);
   app.footer(
       "Example:\n"
       "  spex train minesweeper --out runs/first\n"
       "Each command explains itself: spex train --help");
   add_commands(app);
+  try {
+    spex::isa();  // a wrong SPEX_ISA is a wrong command line, too
+  } catch (const spex::Error& error) {
+    return complain(error.what(), 2);
+  }
   try {
     app.parse(argc, argv);
     check_output();

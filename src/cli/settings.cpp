@@ -53,6 +53,10 @@ std::string wanted_model(const Settings& s) {
 
 }  // namespace
 
+std::string refuse_negative(const std::string& number) {
+  return number.starts_with('-') ? fmt::format("expected 0 or more, got {}", number) : "";
+}
+
 void add_settings(CLI::App& app, Settings& s) {
   app.add_option("DATA", s.data, "A file, folder or generator (spex data generate --help)")
       ->required();
@@ -63,9 +67,12 @@ void add_settings(CLI::App& app, Settings& s) {
   app.add_option("--set", s.assignments, "One setting, as key=value; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--seed", s.seed, "First seed (0)")->type_name("N");
-  app.add_option("--split", s.split, "Which of the stored splits (0)")->type_name("N");
-  app.add_option("--threads", s.threads, "Threads (all cores)")->type_name("N");
+  auto add_number = [&](const char* option, std::optional<size_t>& value, const char* meaning) {
+    app.add_option(option, value, meaning)->type_name("N")->check(refuse_negative);
+  };
+  add_number("--seed", s.seed, "First seed (0)");
+  add_number("--split", s.split, "Which of the stored splits (0)");
+  add_number("--threads", s.threads, "Threads (all CPUs)");
 }
 
 Config resolve(const Settings& s, const Dataset& data) {

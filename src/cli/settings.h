@@ -23,6 +23,10 @@ struct Settings {
   std::optional<size_t> seed, seeds, split, threads;
 };
 
+// For the check() of options that take a number; empty is consent. Unchecked, -1 would be read as
+// the largest number there is.
+std::string refuse_negative(const std::string& number);
+
 void add_settings(CLI::App& app, Settings& settings);
 
 // In order of strength: defaults for the data, preset, file, --set, options of their own. A preset

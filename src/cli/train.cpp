@@ -50,12 +50,12 @@ void train(Request& request) {
   Progress progress;
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
-  if (request.settings.threads) set_threads(static_cast<int>(*request.settings.threads));
+  if (auto& wanted = request.settings.threads) wanted = use_threads(*wanted);
   Stopwatch watch;
   Dataset data = open_data(request.settings.data);
   request.run.read_seconds = watch.seconds();
   Config config = resolve(request.settings, data);
-  set_threads(static_cast<int>(config.threads));
+  config.threads = use_threads(config.threads);
   check(config);
   PlanInput input = plan_input(data, config);
   input.scores_given = !request.run.scores.empty();
@@ -93,7 +93,8 @@ void add_train_command(CLI::App& app) {
   command
       ->add_option("--seeds", request->settings.seeds,
                    "Networks to train; mean and spread are reported (1)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(refuse_negative);
   command
       ->add_option("--scores", request->run.scores,
                    "Attention scores from `spex estimate` in place of phase 1")
@@ -111,7 +112,7 @@ void add_train_command(CLI::App& app) {
       ->add_option("--checkpoint-seconds", request->run.checkpoint_seconds,
                    "Seconds between checkpoints, which --resume continues from (60)")
       ->type_name("S")
-      ->check(CLI::NonNegativeNumber);
+      ->check(refuse_negative);
   command->add_flag("--resume", request->run.resume, "Continue the run in --out");
   command->footer(
       "Examples:\n"

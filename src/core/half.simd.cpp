@@ -5,7 +5,11 @@
 
 namespace spex::SPEX_ISA {
 
+#if defined(__aarch64__)
+using Native = __fp16;  // g++ 12 knows the standard's name only on x86
+#else
 __extension__ typedef _Float16 Native;
+#endif
 
 void half_from_float(uint16_t* out, const float* in, size_t count) {
   for (size_t i = 0; i < count; ++i) {

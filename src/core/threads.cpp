@@ -1,8 +1,11 @@
 // A pool of our own rather than OpenMP's: libgomp's threads spin at every barrier, so one other
 // busy program on the machine makes each parallel loop wait for a time slice (measured: training
-// became six times slower beside a compiler). Ours spin for a few microseconds, then sleep.
+// became six times slower beside a compiler). Ours spin for some tens of microseconds, then sleep,
+// and a loop waits only for the threads that took part in it: one whose CPU another program holds
+// does not hold up the rest.
 #include <omp.h>
 #include <spex/core/error.h>
+#include <spex/core/log.h>
 #include <spex/core/signals.h>
 #include <spex/core/threads.h>
 
@@ -12,13 +15,19 @@
 #include <mutex>
 #include <thread>
 
+#include "core/cpu_limits.h"
+
 namespace spex {
 namespace {
 
 thread_local bool serial_here = false;  // a worker, or inside a SerialScope
 
 inline void pause() {
+#if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
 }
 
 // Waits until `value` is no longer `old`: spinning first, since loops follow each other closely.
@@ -63,7 +72,7 @@ class Pool {
   void resize(int threads) {
     std::lock_guard lock(busy_);
     stop_ = true;
-    announce(nullptr);
+    announce();
     for (std::thread& worker : workers_) worker.join();
     workers_.clear();
     stop_ = false;
@@ -75,19 +84,19 @@ class Pool {
   bool run(Loop& loop) {
     std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) return false;
-    running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-    announce(&loop);
+    loop_ = &loop;
+    gate_.store(0, std::memory_order_release);
+    announce();
     bool outer = std::exchange(serial_here, true);
     loop.work();
     serial_here = outer;
-    for (int left; (left = running_.load(std::memory_order_acquire)) > 0;)
-      wait_for_change(running_, left);
+    int inside = gate_.fetch_add(kClosed, std::memory_order_acq_rel) + kClosed;
+    while (inside != kClosed) inside = wait_for_change(gate_, inside);
     return true;
   }
 
  private:
-  void announce(Loop* loop) {
-    loop_ = loop;
+  void announce() {
     round_.fetch_add(1, std::memory_order_release);
     round_.notify_all();
   }
@@ -99,17 +108,28 @@ class Pool {
     for (;;) {
       seen = wait_for_change(round_, seen);
       if (stop_) return;
+      if (!enter()) continue;
       loop_->work();
-      if (running_.fetch_sub(1, std::memory_order_release) == 1) running_.notify_all();
+      if (gate_.fetch_sub(1, std::memory_order_release) == kClosed + 1) gate_.notify_all();
     }
   }
+
+  // False if the loop is over: nobody waits for who comes late.
+  bool enter() {
+    int inside = gate_.load(std::memory_order_relaxed);
+    while (inside >= 0)
+      if (gate_.compare_exchange_weak(inside, inside + 1, std::memory_order_acquire)) return true;
+    return false;
+  }
+
+  static constexpr int kClosed = std::numeric_limits<int>::min() / 2;
 
   std::mutex busy_;
   std::vector<std::thread> workers_;
   std::atomic<uint32_t> round_{0};
-  std::atomic<int> running_{0};
-  Loop* loop_ = nullptr;  // written before round_ is raised, read after
-  bool stop_ = false;     // likewise
+  std::atomic<int> gate_{kClosed};  // workers inside the loop; kClosed more when it is over
+  Loop* loop_ = nullptr;            // written before the gate opens, read inside
+  std::atomic<bool> stop_{false};
 };
 
 struct Threads {
@@ -118,8 +138,7 @@ struct Threads {
 
   Threads() { set(0); }
   void set(int wanted) {
-    count =
-        wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    count = wanted > 0 ? wanted : usable_cpus();
     pool.resize(count);
   }
 };
@@ -131,8 +150,21 @@ Threads& instance() {
 
 }  // namespace
 
+int usable_cpus() {
+  static const int count = count_usable_cpus();
+  return count;
+}
+
 void set_threads(int count) {
   instance().set(count);
+}
+
+size_t use_threads(size_t wanted) {
+  auto cpus = static_cast<size_t>(usable_cpus());
+  if (wanted > cpus)
+    log("{} threads in place of {}: this process may use {} CPUs", cpus, wanted, cpus);
+  set_threads(static_cast<int>(std::min(wanted, cpus)));
+  return static_cast<size_t>(threads());
 }
 
 int threads() {

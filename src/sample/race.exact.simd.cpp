@@ -1,3 +1,7 @@
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include "core/vectors.h"
 #include "sample/race_kernels.h"
 
@@ -54,6 +58,14 @@ inline Floats waiting_times(Ints words) {
   return -logarithm(exponent, exponent == 0 ? -u : m - 1.0F);
 }
 
+inline Ints widen(Shorts shorts) {
+#if defined(__aarch64__)
+  return (Ints)vmovl_u16((uint16x4_t)shorts);  // g++ 12 would take the conversion apart
+#else
+  return __builtin_convertvector(shorts, Ints);
+#endif
+}
+
 // The scores from `i` on, of `count`.
 inline Ints load_scores(const uint16_t* scores, size_t i, size_t count) {
   Shorts some = {};
@@ -61,7 +73,7 @@ inline Ints load_scores(const uint16_t* scores, size_t i, size_t count) {
     some = load<Shorts>(scores + i);
   else
     __builtin_memcpy(&some, scores + i, 2 * (count - i));
-  return __builtin_convertvector(some, Ints);
+  return widen(some);
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
+#include <fmt/core.h>
+#include <spex/core/cpu.h>
 #include <spex/data/generators.h>
 #include <spex/data/native.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "cli/program.h"
@@ -39,6 +42,9 @@ TEST(Usage, VersionIsPrinted) {
   Outcome version = spex({"--version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_EQ(version.out.substr(0, 5), "spex ");
+  EXPECT_NE(version.out.find("\ninstruction set " + describe_isa()), std::string::npos)
+      << version.out;
+  EXPECT_NE(version.out.find("\nthreads "), std::string::npos) << version.out;
 }
 
 TEST(Usage, WrongCommandLinesExitWithTwo) {
@@ -48,6 +54,45 @@ TEST(Usage, WrongCommandLinesExitWithTwo) {
   expect_fails(spex({"train", "minesweeper", "--seed", "x"}), 2, "--seed");
   expect_fails(spex({"train", "minesweeper", "--checkpoint-seconds", "-1"}), 2,
                "--checkpoint-seconds");
+  for (const char* option : {"--threads", "--seed", "--seeds", "--split"})
+    expect_fails(spex({"train", "minesweeper", option, "-1"}), 2, option);
+}
+
+// SPEX_ISA as the program finds it; gone when this object goes.
+class IsaByHand {
+ public:
+  explicit IsaByHand(const std::string& isa) {
+    if (const char* outer = std::getenv("SPEX_ISA")) outer_ = outer;
+    ::setenv("SPEX_ISA", isa.c_str(), 1);
+  }
+  IsaByHand(const IsaByHand&) = delete;
+  IsaByHand& operator=(const IsaByHand&) = delete;
+  ~IsaByHand() { ::setenv("SPEX_ISA", outer_.c_str(), 1); }
+
+ private:
+  std::string outer_;
+};
+
+TEST(Usage, TheInstructionSetCanBeChosenByHand) {
+  for (Isa each : supported_isas()) {
+    IsaByHand by_hand{std::string(name(each))};
+    Outcome version = spex({"--version"});
+    EXPECT_EQ(version.code, 0);
+    EXPECT_NE(version.out.find(fmt::format("instruction set {} (", name(each))), std::string::npos)
+        << version.out;
+  }
+}
+
+TEST(Usage, AnInstructionSetThatIsNotThereIsRefused) {
+  auto has = supported_isas();
+  for (Isa each : {Isa::plain, Isa::avx2, Isa::avx512, Isa::neon}) {
+    if (std::find(has.begin(), has.end(), each) != has.end()) continue;
+    IsaByHand by_hand{std::string(name(each))};
+    expect_fails(spex({"--version"}), 2,
+                 fmt::format("cannot run the instruction set {}", name(each)));
+  }
+  IsaByHand by_hand("mmx");
+  expect_fails(spex({"data", "info", "minesweeper"}), 2, "SPEX_ISA=mmx: no such instruction set");
 }
 
 TEST(Usage, MistypedCommandsAndOptionsSuggestTheRightOnes) {

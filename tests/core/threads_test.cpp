@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
+#include <spex/core/log.h>
 #include <spex/core/threads.h>
 
 #include <atomic>
@@ -47,6 +48,23 @@ TEST_P(Threads, SumsDoNotDependOnTheThreadCount) {
   float here = sum();
   set_threads(1);
   EXPECT_EQ(here, sum());
+}
+
+TEST(UseThreads, AreNeverMoreThanTheCpusAndTheLogSaysSo) {
+  std::string said;
+  set_log_sink([&](std::string_view line) { said += line; });
+  auto cpus = static_cast<size_t>(usable_cpus());
+  EXPECT_EQ(use_threads(0), cpus);
+  EXPECT_EQ(use_threads(1), 1U);
+  EXPECT_EQ(use_threads(cpus), cpus);
+  EXPECT_EQ(said, "");
+  for (size_t wanted : {cpus + 1, size_t{9999}, size_t{1} << 32U}) {
+    said.clear();
+    EXPECT_EQ(use_threads(wanted), cpus);
+    EXPECT_NE(said.find(fmt::format("in place of {}", wanted)), std::string::npos) << said;
+  }
+  set_log_sink({});
+  set_threads(0);
 }
 
 INSTANTIATE_TEST_SUITE_P(OneTwoAndMore, Threads, testing::Values(1, 2, 5));

@@ -16,7 +16,10 @@ using namespace testing_support;  // NOLINT
 class RaceOnEveryIsa : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override { set_isa(GetParam()); }
-  void TearDown() override { set_isa(supported_isas().back()); }
+  void TearDown() override { set_isa(before_); }
+
+ private:
+  Isa before_ = isa();
 };
 
 std::vector<int32_t> keys_of(std::vector<uint32_t> words, const uint16_t* scores = nullptr) {
@@ -57,12 +60,12 @@ TEST_P(RaceOnEveryIsa, WaitingTimesMatchDoublePrecision) {
   }
 }
 
-TEST_P(RaceOnEveryIsa, KeysAreTheSameBitsAsThePlainOnes) {
+TEST_P(RaceOnEveryIsa, KeysAreTheSameBitsOnTheSimplestSet) {
   auto words = many_words();
   std::vector<uint16_t> scores(words.size());
   for (size_t i = 0; i < words.size(); ++i) scores[i] = static_cast<uint16_t>(i);
   auto keys = keys_of(words, scores.data());
-  set_isa(Isa::plain);
+  set_isa(supported_isas().front());
   EXPECT_EQ(keys, keys_of(words, scores.data()));
 }
 

@@ -87,10 +87,12 @@ TEST(Sampler, GivesTheSameSampleForAnyNumberOfThreadsAndInstructionSet) {
       EXPECT_EQ(all_samples(sampler, 1, 5), here);
     }
     set_threads(0);
-    for (Isa isa : supported_isas()) {
-      set_isa(isa);
-      EXPECT_EQ(all_samples(sampler, 1, 5), here) << name(isa);
+    Isa before = isa();
+    for (Isa each : supported_isas()) {
+      set_isa(each);
+      EXPECT_EQ(all_samples(sampler, 1, 5), here) << name(each);
     }
+    set_isa(before);
   }
 }
 

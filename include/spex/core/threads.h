@@ -10,9 +10,17 @@
 
 namespace spex {
 
-// Threads for all parallel work of the library, the matrix products included. 0: all cores. Not to
+// CPUs this process may use: those of the machine less what its affinity mask and the quota of its
+// container keep from it. At least 1.
+int usable_cpus();
+
+// Threads for all parallel work of the library, the matrix products included. 0: all CPUs. Not to
 // be called while a parallel loop runs.
 void set_threads(int count);
+
+// The same for what a user asked for: no more than there are CPUs to run them, since threads that
+// take turns wait for each other (a line in the log says so). Gives the number in use.
+size_t use_threads(size_t wanted);
 int threads();
 
 // While it lives, parallel loops started by this thread run on this thread alone.
