@@ -11,6 +11,7 @@
 
 #include <CLI/App.hpp>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 namespace spex::cli {
@@ -28,8 +29,23 @@ void add_input(CLI::App& app, Input& input) {
   app.add_option("--features", input.tables.features,
                  "Features: CSV, or JSON lists of feature ids");
   app.add_option("--labels", input.tables.labels, "Labels: CSV");
-  app.add_option("--label-column", input.options.label_column,
-                 "Column of the labels: its name, or its number from 1");
+  auto column = [&](const char* name, std::string& value, const char* what) {
+    app.add_option(name, value, fmt::format("Column of {}: its name, or its number from 1", what))
+        ->type_name("COLUMN");
+  };
+  column("--source-column", input.options.source_column, "the nodes that edges start at");
+  column("--target-column", input.options.target_column, "the nodes that edges lead to");
+  column("--weight-column", input.options.weight_column, "the edges' weight, their only feature");
+  column("--id-column", input.options.id_column, "the nodes, in features and labels");
+  column("--label-column", input.options.label_column, "the labels");
+  app.add_option("--task", input.options.task, "What labels are: classes, or numbers to be met")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, LabelTask>{
+          {"classes", LabelTask::classes}, {"regression", LabelTask::regression}}))
+      ->type_name("classes|regression");
+  app.add_option("--combine", input.options.combine, "Features of parallel edges that become one")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, EdgeCombine>{
+          {"mean", EdgeCombine::mean}, {"sum", EdgeCombine::sum}, {"max", EdgeCombine::max}}))
+      ->type_name("mean|sum|max");
   app.add_flag("--directed", input.directed, "Keep edges as they are, add no reverse ones");
   app.add_flag("--keep-duplicates", input.keep_duplicates, "Keep parallel edges");
   app.add_flag("--keep-self-loops", input.keep_self_loops, "Keep edges from a node to itself");
@@ -43,14 +59,21 @@ Dataset read_with_edges(Input& input) {
   input.options.drop_self_loops = !input.keep_self_loops;
   require(input.data.empty() != input.tables.edges.empty(),
           "name one data set, or its tables with --edges (and --features, --labels)");
-  if (is_generator(input.data)) return generate(input.data);
-  if (!input.data.empty()) return read_dataset(input.data, input.options);
-  return read_tables(input.tables, input.options);
+  if (input.data.empty()) return read_tables(input.tables, input.options);
+  Dataset dataset =
+      is_generator(input.data) ? generate(input.data) : read_dataset(input.data, input.options);
+  bool replaced = !input.tables.features.empty() || !input.tables.labels.empty();
+  return replaced ? with_tables(std::move(dataset), input.tables, input.options) : dataset;
 }
 
 Dataset read(Input& input) {
+  set_log_sink([](std::string_view line) { fmt::print(stderr, "{}\n", line); });
   Dataset data = read_with_edges(input);
-  if (input.no_edges) data.graph = build_csr(data.nodes(), {}, {}, {.undirected = true}).graph;
+  if (input.no_edges) {
+    data.graph = build_csr(data.nodes(), {}, {}, {.undirected = true}).graph;
+    data.edge_feature_count = 0;
+    data.edge_features = {};
+  }
   return data;
 }
 

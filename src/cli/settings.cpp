@@ -5,6 +5,7 @@
 #include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/data/generators.h>
+#include <spex/data/splits.h>
 #include <spex/train/presets.h>
 #include <spex/train/problem.h>
 
@@ -72,7 +73,10 @@ Config resolve(const Settings& s, const Dataset& data) {
   if (s.model) apply_setting(config, "model=" + *s.model);
   if (s.seed) config.seed = *s.seed;
   if (s.seeds) config.seeds = *s.seeds;
-  if (s.split) config.split.split = *s.split;
+  if (s.split) {
+    stored_split(data, *s.split);  // refuses one that is not there
+    config.split.split = *s.split;
+  }
   if (s.threads) config.threads = *s.threads;
   require(config.seeds > 0, "--seeds must be at least 1");
   return config;
