@@ -50,14 +50,13 @@ ColumnScaling measure(size_t rows, size_t columns, Value value) {
   Sums second = sum_columns(rows, columns, value, [&](size_t c, double v) {
     return (v - first.mean(c)) * (v - first.mean(c));
   });
-  ColumnScaling scaling{std::vector<float>(columns), std::vector<float>(columns, 1.0F)};
+  ColumnScaling scaling{std::vector<double>(columns), std::vector<double>(columns, 1.0)};
   for (size_t c = 0; c < columns; ++c) {
     if (first.other[c] == 0) continue;
-    scaling.mean[c] = static_cast<float>(first.mean(c));
+    scaling.mean[c] = first.mean(c);
     double deviation = std::sqrt(second.mean(c));
     // What is left of a constant is rounding.
-    if (deviation > 1e-6 * std::abs(first.mean(c)))
-      scaling.scale[c] = static_cast<float>(1.0 / deviation);
+    if (deviation > 1e-7 * std::abs(first.mean(c))) scaling.scale[c] = 1.0 / deviation;
   }
   return scaling;
 }
@@ -69,15 +68,15 @@ ColumnScaling measure(const SparseMatrix& features) {
     squares[features.columns[e]] += v * v;
     counts[features.columns[e]] += 1;
   }
-  ColumnScaling scaling{{}, std::vector<float>(features.cols, 1.0F)};
+  ColumnScaling scaling{{}, std::vector<double>(features.cols, 1.0)};
   for (size_t c = 0; c < features.cols; ++c)
-    if (squares[c] > 0) scaling.scale[c] = static_cast<float>(std::sqrt(counts[c] / squares[c]));
+    if (squares[c] > 0) scaling.scale[c] = std::sqrt(counts[c] / squares[c]);
   return scaling;
 }
 
 float scaled_value(float value, const ColumnScaling& scaling, size_t column) {
-  float mean = scaling.mean.empty() ? 0.0F : scaling.mean[column];
-  return (value - mean) * scaling.scale[column];
+  double mean = scaling.mean.empty() ? 0.0 : scaling.mean[column];
+  return static_cast<float>((value - mean) * scaling.scale[column]);
 }
 
 }  // namespace
@@ -142,7 +141,8 @@ void unscale(MatrixView predictions, const ColumnScaling& scaling) {
   if (scaling.scale.empty()) return;
   for (size_t r = 0; r < predictions.rows; ++r)
     for (size_t c = 0; c < predictions.cols; ++c)
-      predictions(r, c) = predictions(r, c) / scaling.scale[c] + scaling.mean[c];
+      predictions(r, c) =
+          static_cast<float>(predictions(r, c) / scaling.scale[c] + scaling.mean[c]);
 }
 
 }  // namespace spex

@@ -52,7 +52,7 @@ TEST(Standardise, TargetsAreMeasuredOnTheGivenNodesAndComeBack) {
   Labels labels{Task::regression, 1, {}, share(std::vector<float>{5000, 5002, 1e9F, NAN, 5004})};
   std::vector<NodeId> train = {0, 1, 3, 4};
   ColumnScaling scaling = measure_targets(labels, train);
-  EXPECT_FLOAT_EQ(scaling.mean[0], 5002.0F);  // node 2 is not trained on, node 3 has no target
+  EXPECT_DOUBLE_EQ(scaling.mean[0], 5002.0);  // node 2 is not trained on, node 3 has no target
   Labels small = scaled(labels, scaling);
   EXPECT_NEAR(small.values[4], std::sqrt(1.5), 1e-5);
   EXPECT_TRUE(std::isnan(small.values[3]));

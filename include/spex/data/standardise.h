@@ -10,9 +10,10 @@
 namespace spex {
 
 // x becomes (x - mean) * scale. Without means nothing is centred, so that zeros stay zeros.
+// Doubles: a column around millions differs in what floats round away.
 struct ColumnScaling {
-  std::vector<float> mean;   // empty, or one per column
-  std::vector<float> scale;  // one per column; empty: nothing changes
+  std::vector<double> mean;   // empty, or one per column
+  std::vector<double> scale;  // one per column; empty: nothing changes
 };
 
 // Dense: mean and standard deviation. Sparse: the root mean square of the stored values, without

@@ -143,17 +143,20 @@ Vectors random_vectors(size_t rows, size_t cols, uint64_t seed) {
   return x;
 }
 
-// Mean square 1, the entry of the largest size positive.
+// Of entries of almost the same size the first decides, whatever the rounding.
+bool is_negative(const Eigen::VectorXd& x) {
+  double largest = x.cwiseAbs().maxCoeff();
+  return *std::find_if(x.begin(), x.end(),
+                       [&](double v) { return std::abs(v) >= (1 - 1e-3) * largest; }) < 0;
+}
+
+// Mean square 1, the sign fixed.
 void store(Matrix& out, const Vectors& x, size_t columns) {
-  double scale = std::sqrt(static_cast<double>(x.rows()));
   for (size_t c = 0; c < columns; ++c) {
-    Eigen::Index largest = 0;
-    auto column = x.col(static_cast<Eigen::Index>(c));
-    for (Eigen::Index i = 0; i < x.rows(); ++i)
-      if (std::abs(column[i]) > (1 + 1e-9) * std::abs(column[largest])) largest = i;
-    double sign = column[largest] < 0 ? -scale : scale;
-    for (Eigen::Index i = 0; i < x.rows(); ++i)
-      out(static_cast<size_t>(i), c) = static_cast<float>(sign * column[i]);
+    Eigen::VectorXd column = x.col(static_cast<Eigen::Index>(c));
+    double scale = std::sqrt(static_cast<double>(x.rows())) * (is_negative(column) ? -1 : 1);
+    for (size_t i = 0; i < out.rows(); ++i)
+      out(i, c) = static_cast<float>(scale * column[static_cast<Eigen::Index>(i)]);
   }
 }
 
