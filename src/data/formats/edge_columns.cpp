@@ -1,5 +1,6 @@
 #include "data/formats/edge_columns.h"
 
+#include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 

@@ -1,9 +1,10 @@
 // Features as JSON: {"node": [feature ids], ..}, or a list of such lists.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <unordered_set>
 
+#include "data/formats/json_file.h"
 #include "data/formats/tables.h"
 
 namespace spex {

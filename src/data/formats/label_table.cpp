@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 

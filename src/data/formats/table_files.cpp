@@ -1,4 +1,5 @@
 // Edge list, features and labels in files of their own.
+#include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/data/validate.h>
