@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "data/draft.h"
 #include "data/formats/formats.h"
 #include "data/formats/json_file.h"
+#include "data/formats/matrix_market.h"
 #include "data/formats/native.h"
 #include "data/formats/npz_datasets.h"
 #include "data/formats/tables.h"
@@ -77,6 +79,36 @@ inline void csv(Bytes bytes) {
     size_t nodes = features.has_ids ? all.settle("fuzz.csv") : features.rows;
     all.renumber(features.ids);
     place_features(features, nodes, "fuzz.csv");
+  });
+}
+
+inline void mtx(Bytes bytes) {
+  TextFile file{"fuzz.mtx", bytes, nullptr};
+  expect_error_or_success([&] {
+    EdgeTable table = read_matrix_market(file);
+    Draft draft;
+    draft.nodes = table.declared_nodes;
+    draft.sources = std::move(table.sources);
+    draft.targets = std::move(table.targets);
+    draft.edge_width = table.width;
+    draft.edge_values = std::move(table.values);
+    finish(std::move(draft), {});
+  });
+}
+
+// Three tables in one input, with a zero byte between them: edges, labels, features.
+inline void tables(Bytes bytes) {
+  TextFile files[3];
+  for (TextFile& file : files) {
+    auto end = std::find(bytes.begin(), bytes.end(), std::byte{0});
+    file = {"fuzz" + std::to_string(&file - files) + ".csv",
+            bytes.first(static_cast<size_t>(end - bytes.begin())), nullptr};
+    bytes = bytes.subspan(std::min(file.bytes.size() + 1, bytes.size()));
+  }
+  expect_error_or_success([&] {
+    finish(draft_of_tables(files[0], files[1].bytes.empty() ? nullptr : &files[1],
+                           files[2].bytes.empty() ? nullptr : &files[2], {}),
+           {});
   });
 }
 

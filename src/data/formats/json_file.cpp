@@ -9,10 +9,13 @@
 namespace spex {
 
 JsonFile JsonFile::open(const std::filesystem::path& path) {
-  TextFile file = TextFile::open(path);
-  if (!file.is_gzip()) return parse(file.bytes, path);
+  return read(TextFile::open(path));
+}
+
+JsonFile JsonFile::read(const TextFile& file) {
+  if (!file.is_gzip()) return parse(file.bytes, file.path);
   std::string text = file.inflated();
-  return parse(std::as_bytes(std::span(text)), path);
+  return parse(std::as_bytes(std::span(text)), file.path);
 }
 
 JsonFile JsonFile::parse(std::span<const std::byte> bytes, std::filesystem::path path) {

@@ -49,6 +49,7 @@ class LineReader::Gzip {
   ~Gzip() { inflateEnd(&stream_); }
 
   size_t left() const { return left_; }  // bytes not yet inflated
+  const char* position() const { return reinterpret_cast<const char*>(stream_.next_in); }
 
   // Whole lines, or the last one without an end; empty when all is read.
   std::string_view next_lines(char line_end) {
@@ -127,7 +128,10 @@ std::string TextFile::inflated() const {
 }
 
 LineReader::LineReader(const TextFile& file)
-    : path_(file.path), mapping_(file.mapping), size_(file.bytes.size()) {
+    : path_(file.path),
+      mapping_(file.mapping),
+      kept_from_(as_text(file.bytes).data()),
+      size_(file.bytes.size()) {
   if (file.is_gzip()) {
     gzip_ = std::make_unique<Gzip>(file.bytes, path_);
     line_end_ = find_line_end(gzip_->peek(kPiece));
@@ -137,19 +141,20 @@ LineReader::LineReader(const TextFile& file)
     line_end_ = find_line_end(rest_.substr(0, kPiece));
   }
   rest_ = without_mark(rest_, path_);
-  kept_from_ = rest_.data();
 }
 
 bool LineReader::more() {
-  if (gzip_) rest_ = gzip_->next_lines(line_end_);
+  if (gzip_) {
+    rest_ = gzip_->next_lines(line_end_);
+    give_back_pages(gzip_->position());
+  }
   return !rest_.empty();
 }
 
 bool LineReader::next(std::string_view& line) {
   if (rest_.empty() && !more()) return false;
   const char* begin = rest_.data();
-  if (mapping_ && !gzip_ && begin - kept_from_ > static_cast<std::ptrdiff_t>(kPagesKept))
-    give_back_pages();
+  if (!gzip_) give_back_pages(begin);
   const auto* end = static_cast<const char*>(std::memchr(begin, line_end_, rest_.size()));
   size_t length = end ? static_cast<size_t>(end - begin) : rest_.size();
   line = rest_.substr(0, length);
@@ -159,13 +164,14 @@ bool LineReader::next(std::string_view& line) {
   return true;
 }
 
-void LineReader::give_back_pages() {
+void LineReader::give_back_pages(const char* read) {
+  if (!mapping_ || read - kept_from_ <= static_cast<std::ptrdiff_t>(kPagesKept)) return;
   constexpr uintptr_t kAligned = ~uintptr_t{(uintptr_t{1} << 16) - 1};  // pages are 4 to 64 KiB
   uintptr_t begin = (reinterpret_cast<uintptr_t>(kept_from_) + ~kAligned) & kAligned;
-  uintptr_t end = reinterpret_cast<uintptr_t>(rest_.data()) & kAligned;
+  uintptr_t end = reinterpret_cast<uintptr_t>(read) & kAligned;
   // The pages stay in the system's cache; if it does not want them back, nothing is lost.
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-  kept_from_ = rest_.data();
+  kept_from_ = read;
 }
 
 double LineReader::share_read() const {

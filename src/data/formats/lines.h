@@ -46,8 +46,8 @@ class LineReader {
  private:
   friend struct TextFile;
   class Gzip;
-  bool more();             // puts whole lines, at least one, into rest_; false at the end
-  void give_back_pages();  // of the mapping, up to the current line
+  bool more();  // puts whole lines, at least one, into rest_; false at the end
+  void give_back_pages(const char* read);  // of the mapping, those before `read`
   std::filesystem::path path_;
   std::shared_ptr<const void> mapping_;
   std::unique_ptr<Gzip> gzip_;

@@ -18,7 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Features and labels, as far as there are any.
+// The tables that describe nodes; null where there is none.
+struct NodeFiles {
+  const TextFile* labels = nullptr;
+  const TextFile* features = nullptr;
+};
+
+// What they say.
 struct NodeTables {
   LabelTable labels;
   FeatureTable features;
@@ -40,13 +46,13 @@ void count_rows(NodeTables& tables, size_t rows, const fs::path& path) {
 }
 
 // The user may name the ids' column of one table only.
-void check_id_column(const TableFiles& files, const std::string& column) {
+void check_id_column(const NodeFiles& files, const std::string& column) {
   if (column.empty()) return;
   std::vector<std::string> tables;
-  for (const fs::path& path : {files.labels, files.features}) {
-    if (path.empty() || is_json(TextFile::open(path))) continue;
-    if (has_column(CsvReader::open(path), column)) return;
-    tables.push_back(path.string());
+  for (const TextFile* file : {files.labels, files.features}) {
+    if (!file || is_json(*file)) continue;
+    if (has_column(CsvReader(*file), column)) return;
+    tables.push_back(file->path.string());
   }
   require(!tables.empty(), "there is no table of labels or features that has the column '{}'",
           column);
@@ -54,22 +60,21 @@ void check_id_column(const TableFiles& files, const std::string& column) {
        column);
 }
 
-NodeTables read_node_tables(const TableFiles& files, const ReadOptions& options, NodeIds& ids) {
+NodeTables read_node_tables(const NodeFiles& files, const ReadOptions& options, NodeIds& ids) {
   NodeTables tables;
   check_id_column(files, options.id_column);
-  if (!files.labels.empty()) {
-    tables.labels = read_label_table(TextFile::open(files.labels), options, ids);
-    if (!tables.labels.has_ids) count_rows(tables, tables.labels.values.size(), files.labels);
+  if (files.labels) {
+    tables.labels = read_label_table(*files.labels, options, ids);
+    if (!tables.labels.has_ids) count_rows(tables, tables.labels.values.size(), files.labels->path);
   }
-  if (!files.features.empty()) {
-    TextFile file = TextFile::open(files.features);
+  if (files.features) {
     // One table may hold both: a label among the features would tell all.
-    bool both = !files.labels.empty() && fs::equivalent(files.features, files.labels);
-    tables.features =
-        is_json(file)
-            ? read_feature_lists(JsonFile::open(files.features), ids)
-            : read_feature_table(file, options, ids, both ? tables.labels.column : std::string());
-    if (!tables.features.has_ids) count_rows(tables, tables.features.rows, files.features);
+    bool both = files.labels && files.labels->path == files.features->path;
+    tables.features = is_json(*files.features)
+                          ? read_feature_lists(JsonFile::read(*files.features), ids)
+                          : read_feature_table(*files.features, options, ids,
+                                               both ? tables.labels.column : std::string());
+    if (!tables.features.has_ids) count_rows(tables, tables.features.rows, files.features->path);
   }
   return tables;
 }
@@ -87,8 +92,7 @@ void warn_about(size_t count, size_t labelled, const char* lack, const fs::path&
       path.string(), count, labelled, lack);
 }
 
-void compare_nodes(const Draft& draft, const NodeTables& tables, const TableFiles& files) {
-  if (files.labels.empty()) return;
+void compare_nodes(const Draft& draft, const NodeTables& tables, const fs::path& labels) {
   std::vector<bool> has_edge(draft.nodes), has_features(draft.nodes, !tables.features.has_ids);
   for (NodeId node : draft.sources.span()) has_edge[node] = true;
   for (NodeId node : draft.targets.span()) has_edge[node] = true;
@@ -100,15 +104,15 @@ void compare_nodes(const Draft& draft, const NodeTables& tables, const TableFile
     no_edge += !has_edge[node];
     no_features += !has_features[node];
   }
-  warn_about(no_edge, labelled, "edge", files.labels);
-  warn_about(no_features, labelled, "row of features", files.labels);
+  warn_about(no_edge, labelled, "edge", labels);
+  warn_about(no_features, labelled, "row of features", labels);
 }
 
-void place(Draft& draft, const NodeTables& tables, const TableFiles& files,
+void place(Draft& draft, const NodeTables& tables, const NodeFiles& files,
            const ReadOptions& options) {
-  if (!files.labels.empty()) place_labels(draft, tables.labels, options.task, files.labels);
-  if (!files.features.empty())
-    draft.features = place_features(tables.features, draft.nodes, files.features);
+  if (files.labels) place_labels(draft, tables.labels, options.task, files.labels->path);
+  if (files.features)
+    draft.features = place_features(tables.features, draft.nodes, files.features->path);
 }
 
 // MatrixMarket counts its nodes, and calls them 1, 2, ..
@@ -120,50 +124,72 @@ NodeKeys keys_from_one(size_t nodes) {
   return keys;
 }
 
+// How many nodes there are, once all ids are known; ids become final.
+size_t settle(NodeIds& ids, EdgeTable& edges, NodeTables& tables, const fs::path& path) {
+  if (edges.declared_nodes > 0) {
+    require(tables.counted.empty() || tables.rows == edges.declared_nodes,
+            "{} has {} rows for {} nodes", tables.counted.string(), tables.rows,
+            edges.declared_nodes);
+    return edges.declared_nodes;
+  }
+  size_t nodes = tables.counted.empty() ? ids.settle(path)
+                                        : ids.settle_rows(tables.rows, tables.counted, path);
+  require(nodes < UINT32_MAX, "{}: {} nodes, expected fewer than 2^32", path.string(), nodes);
+  for (auto provisional : {edges.sources.span(), edges.targets.span(), std::span(tables.labels.ids),
+                           std::span(tables.features.ids)})
+    ids.renumber(provisional);
+  return nodes;
+}
+
 }  // namespace
 
-Draft read_table_files(const TableFiles& files, const ReadOptions& options) {
+Draft draft_of_tables(const TextFile& edge_file, const TextFile* labels, const TextFile* features,
+                      const ReadOptions& options) {
   NodeIds ids;
-  EdgeTable edges = read_edge_table(TextFile::open(files.edges), options, ids);
+  EdgeTable edges = read_edge_table(edge_file, options, ids);
   Draft draft;
-  draft.path = files.edges;
+  draft.path = edge_file.path;
   if (edges.declared_nodes > 0) {
     draft.keys = keys_from_one(edges.declared_nodes);
     ids.close(draft.keys, edges.declared_nodes);
   }
+  NodeFiles files{labels, features};
   NodeTables tables = read_node_tables(files, options, ids);
-  if (edges.declared_nodes > 0)
-    draft.nodes = edges.declared_nodes;
-  else
-    draft.nodes = tables.counted.empty()
-                      ? ids.settle(files.edges)
-                      : ids.settle_rows(tables.rows, tables.counted, files.edges);
-  require(draft.nodes < UINT32_MAX, "{}: {} nodes, expected fewer than 2^32", files.edges.string(),
-          draft.nodes);
-  for (auto provisional : {edges.sources.span(), edges.targets.span(), std::span(tables.labels.ids),
-                           std::span(tables.features.ids)})
-    ids.renumber(provisional);
+  draft.nodes = settle(ids, edges, tables, edge_file.path);
   draft.sources = std::move(edges.sources);
   draft.targets = std::move(edges.targets);
   draft.edge_width = edges.width;
   draft.edge_values = std::move(edges.values);
   if (draft.keys.empty()) draft.keys = ids.keys();
   place(draft, tables, files, options);
-  compare_nodes(draft, tables, files);
+  if (labels) compare_nodes(draft, tables, labels->path);
   return draft;
 }
 
-Dataset with_tables(Dataset dataset, const TableFiles& files, const ReadOptions& options) {
+Draft read_table_files(const TableFiles& files, const ReadOptions& options) {
+  TextFile labels, features;
+  if (!files.labels.empty()) labels = TextFile::open(files.labels);
+  if (!files.features.empty()) features = TextFile::open(files.features);
+  return draft_of_tables(TextFile::open(files.edges), files.labels.empty() ? nullptr : &labels,
+                         files.features.empty() ? nullptr : &features, options);
+}
+
+Dataset with_tables(Dataset dataset, const TableFiles& paths, const ReadOptions& options) {
   NodeIds ids;
   ids.close(dataset.keys, dataset.nodes());
+  TextFile labels, features;
+  NodeFiles files;
+  if (!paths.labels.empty()) labels = TextFile::open(paths.labels), files.labels = &labels;
+  if (!paths.features.empty())
+    features = TextFile::open(paths.features), files.features = &features;
   NodeTables tables = read_node_tables(files, options, ids);
   Draft draft;
   draft.nodes = dataset.nodes();
   require(tables.counted.empty() || tables.rows == draft.nodes, "{} has {} rows for {} nodes",
           tables.counted.string(), tables.rows, draft.nodes);
   place(draft, tables, files, options);
-  if (!files.features.empty()) dataset.features = std::move(draft.features);
-  if (!files.labels.empty()) {
+  if (files.features) dataset.features = std::move(draft.features);
+  if (files.labels) {
     dataset.labels = std::move(draft.labels);
     dataset.class_names = std::move(draft.class_names);
   }

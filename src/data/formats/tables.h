@@ -49,6 +49,10 @@ FeatureTable read_feature_table(const TextFile& file, const ReadOptions& options
                                 const std::string& left_out = "");
 FeatureTable read_feature_lists(const JsonFile& file, NodeIds& ids);
 
+// All of them together; labels and features may be null.
+Draft draft_of_tables(const TextFile& edges, const TextFile* labels, const TextFile* features,
+                      const ReadOptions& options);
+
 // Whole numbers are classes, unless there are so many that they must be quantities; other numbers
 // are targets, text is class names (in sorted order).
 void place_labels(Draft& draft, const LabelTable& table, LabelTask task,
