@@ -50,6 +50,11 @@ TEST(Usage, WrongCommandLinesExitWithTwo) {
                "--checkpoint-seconds");
 }
 
+TEST(Usage, ASplitThatIsNotStoredIsRefused) {
+  expect_fails(spex({"train", "minesweeper", "--split", "3", "--dry-run"}), 1,
+               "so there is no split 3");
+}
+
 TEST(Usage, MistypedCommandsAndOptionsSuggestTheRightOnes) {
   expect_fails(spex({"trian", "x"}), 2, "there is no command trian; did you mean train?");
   expect_fails(spex({"data", "generat", "x"}), 2, "did you mean generate? (see spex data --help)");

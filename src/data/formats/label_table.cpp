@@ -13,38 +13,53 @@
 namespace spex {
 namespace {
 
-// Of several columns that could be the label the first is taken, and the log says so.
-size_t first_of(const std::vector<size_t>& columns, const CsvReader& csv) {
+void log_choice(size_t label, const std::vector<size_t>& possible, const CsvReader& csv) {
+  constexpr size_t kShown = 5;
   std::vector<std::string> others;
-  for (size_t c : columns)
-    if (c != columns[0]) others.push_back(csv.columns()[c]);
-  if (!others.empty())
+  for (size_t c : possible)
+    if (c != label && others.size() < kShown) others.push_back(csv.columns()[c]);
+  if (others.empty())
+    log("{}: the labels are column '{}'", csv.path().string(), csv.columns()[label]);
+  else
     log("{}: the labels are taken from column '{}', but {} could be meant; choose with "
         "--label-column",
-        csv.path().string(), csv.columns()[columns[0]], fmt::join(others, ", "));
-  return columns[0];
+        csv.path().string(), csv.columns()[label], fmt::join(others, ", "));
 }
 
-// By name; else the only column beside the ids; else the one that has few values.
+// Columns whose values can be told apart and come again. If some of them are text, only those: a
+// class has a name more often than a feature has.
+std::vector<size_t> columns_of_few_values(const TableFacts& facts,
+                                          const std::vector<size_t>& columns) {
+  std::vector<size_t> few, text;
+  for (size_t c : columns) {
+    if (!facts.is_category(c) || facts.columns[c].values.size() < 2) continue;
+    few.push_back(c);
+    if (facts.columns[c].texts > 0) text.push_back(c);
+  }
+  return text.empty() ? few : text;
+}
+
+// By name; else the only column beside the ids; else the first that has few values, or, without a
+// header, the last.
 size_t choose_label(const TableFacts& facts, const CsvReader& csv, const std::string& wanted,
                     size_t id_column) {
   if (!wanted.empty()) return find_column(csv, wanted);
-  std::vector<size_t> all, named, few;
+  std::vector<size_t> all, named;
   for (size_t c = 0; c < facts.columns.size(); ++c) {
     const std::string& name = facts.columns[c].name;
     if (c == id_column || (facts.has_header && is_index_name(name))) continue;
     all.push_back(c);
     if (facts.has_header && is_label_name(name)) named.push_back(c);
-    if (facts.is_category(c) && facts.columns[c].values.size() > 1) few.push_back(c);
   }
   require(!all.empty(), "{} has no column of labels beside the ids", csv.path().string());
-  if (!named.empty()) return first_of(named, csv);
+  if (named.size() == 1) return named[0];
   if (all.size() == 1) return all[0];
-  require(!few.empty(), "{}: none of its columns is called label; choose with --label-column: {}",
+  std::vector<size_t> possible = named.empty() ? columns_of_few_values(facts, all) : named;
+  require(!possible.empty(),
+          "{}: none of its columns is called label; choose with --label-column: {}",
           csv.path().string(), fmt::join(csv.columns(), ", "));
-  size_t label = first_of(few, csv);
-  if (few.size() == 1)
-    log("{}: the labels are column '{}'", csv.path().string(), csv.columns()[label]);
+  size_t label = facts.has_header ? possible.front() : possible.back();
+  log_choice(label, possible, csv);
   return label;
 }
 

@@ -26,7 +26,8 @@ void set_once(fs::path& slot, const fs::path& found, const char* what) {
 
 bool is_table(const std::string& name) {
   if (contains(name, {"readme", "licen", "citing"})) return false;
-  return contains(name, {".csv", ".tsv", ".txt", ".json", ".edge", ".mtx", ".tab", ".dat"});
+  return contains(name, {".csv", ".tsv", ".txt", ".json", ".edge", ".mtx", ".tab", ".dat", ".cites",
+                         ".content"});
 }
 
 // A header that names both ends of an edge. A file that is no table has none.
@@ -47,13 +48,13 @@ TableFiles find_tables(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     std::string name = lower_case(entry.path().filename().string());
     if (!entry.is_regular_file() || !is_table(name)) continue;
-    if (contains(name, {"edge", ".mtx"}))
+    if (contains(name, {"edge", ".mtx", ".cites"}))
       set_once(files.edges, entry.path(), "the edge list");
     else if (contains(name, {"target", "label", "class"}))
       set_once(files.labels, entry.path(), "the labels");
     else if (contains(name, {"feat", ".json"}))
       set_once(files.features, entry.path(), "the features");
-    else if (contains(name, {"node"}))
+    else if (contains(name, {"node", ".content"}))
       set_once(nodes, entry.path(), "the nodes");
     else
       others.push_back(entry.path());
