@@ -24,28 +24,36 @@ struct Input {
   bool directed = false, keep_duplicates = false, keep_self_loops = false, no_edges = false;
 };
 
+// An option that takes one of a few words.
+template <class Value>
+void choice(CLI::App& app, const char* name, Value& value, const char* what,
+            const std::map<std::string, Value>& words) {
+  std::vector<std::string> names;
+  for (const auto& word : words) names.push_back(word.first);
+  app.add_option_function<std::string>(
+         name, [words, &value](const std::string& word) { value = words.at(word); }, what)
+      ->type_name(fmt::format("{}", fmt::join(names, "|")))
+      ->check(CLI::IsMember(names).description(""));
+}
+
 void add_input(CLI::App& app, Input& input) {
   app.add_option("--edges", input.tables.edges, "Edge list (CSV, TSV or text, also gzip)");
   app.add_option("--features", input.tables.features,
                  "Features: CSV, or JSON lists of feature ids");
   app.add_option("--labels", input.tables.labels, "Labels: CSV");
   auto column = [&](const char* name, std::string& value, const char* what) {
-    app.add_option(name, value, fmt::format("Column of {}: its name, or its number from 1", what))
+    app.add_option(name, value, fmt::format("Column of {}: name, or number from 1", what))
         ->type_name("COLUMN");
   };
-  column("--source-column", input.options.source_column, "the nodes that edges start at");
-  column("--target-column", input.options.target_column, "the nodes that edges lead to");
-  column("--weight-column", input.options.weight_column, "the edges' weight, their only feature");
-  column("--id-column", input.options.id_column, "the nodes, in features and labels");
+  column("--source-column", input.options.source_column, "the edges' sources");
+  column("--target-column", input.options.target_column, "the edges' targets");
+  column("--weight-column", input.options.weight_column, "the edges' weight");
+  column("--id-column", input.options.id_column, "the nodes in features and labels");
   column("--label-column", input.options.label_column, "the labels");
-  app.add_option("--task", input.options.task, "What labels are: classes, or numbers to be met")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, LabelTask>{
-          {"classes", LabelTask::classes}, {"regression", LabelTask::regression}}))
-      ->type_name("classes|regression");
-  app.add_option("--combine", input.options.combine, "Features of parallel edges that become one")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, EdgeCombine>{
-          {"mean", EdgeCombine::mean}, {"sum", EdgeCombine::sum}, {"max", EdgeCombine::max}}))
-      ->type_name("mean|sum|max");
+  choice(app, "--task", input.options.task, "What the labels are",
+         {{"classes", LabelTask::classes}, {"regression", LabelTask::regression}});
+  choice(app, "--combine", input.options.combine, "Features of parallel edges that become one",
+         {{"mean", EdgeCombine::mean}, {"sum", EdgeCombine::sum}, {"max", EdgeCombine::max}});
   app.add_flag("--directed", input.directed, "Keep edges as they are, add no reverse ones");
   app.add_flag("--keep-duplicates", input.keep_duplicates, "Keep parallel edges");
   app.add_flag("--keep-self-loops", input.keep_self_loops, "Keep edges from a node to itself");

@@ -166,18 +166,20 @@ TEST_F(Strangers, OneTableMayHoldFeaturesAndLabels) {
 
 // Keys, words that are 0 or 1, and a class at the end; no header anywhere.
 TEST_F(Strangers, CiteseersOwnFilesAreReadAsTheyAre) {
-  std::string content;
-  for (int i = 0; i < 20; ++i)
+  std::string content, cites;
+  for (int i = 0; i < 20; ++i) {
     content += fmt::format("{}\t{}\t{}\t{}\n", 1000 + 37 * i, i % 2, i / 2 % 2,
                            i % 3 == 0 ? "Agents" : "DB");
+    cites += fmt::format("{}\t{}\n", 1000 + 37 * i, 1000 + 37 * ((i + 1) % 20));
+  }
   write("cora/cora.content", content);
-  write("cora/cora.cites", "1000\t1037\n1037\t1074\n1074\t1703\n");
+  write("cora/cora.cites", cites);
   Dataset dataset = read_dataset(folder_ / "cora");
   EXPECT_EQ(dataset.nodes(), 20U);
   EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"Agents", "DB"}));
   EXPECT_EQ(feature_count(dataset.features), 2U);
   EXPECT_EQ(dense(dataset)(3, 0), 1.0F);
-  EXPECT_EQ(row(dataset, 2), (std::vector<NodeId>{1, 19}));
+  EXPECT_EQ(row(dataset, 19), (std::vector<NodeId>{0, 18}));
 }
 
 TEST_F(Strangers, TablesReplaceTheLabelsOfADataSet) {

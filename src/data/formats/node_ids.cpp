@@ -35,15 +35,14 @@ bool NodeIds::add_slowly(std::string_view field, NodeId& provisional) {
   bool measured = !is_number && (looks_like_number(field) || looks_like_date(field));
   if (kind_ == Kind::unknown && !measured) kind_ = is_number ? Kind::numbers : Kind::text;
   if (kind_ != Kind::text && !is_number) return false;
-  if (kind_ == Kind::text) {
-    provisional = text_.add(field);
-  } else if (number < kPlain) {
-    mark(provisional = static_cast<NodeId>(number));
-  } else {
-    provisional = static_cast<NodeId>(kPlain + large_.add(number));
-    require(provisional >= kPlain, "more than 2^32 - 2^28 node ids beyond {}", kPlain);
-  }
+  provisional = kind_ == Kind::text ? text_.add(field) : add_number(number);
   return true;
+}
+
+NodeId NodeIds::add_large(uint64_t number) {
+  auto provisional = static_cast<NodeId>(kPlain + large_.add(number));
+  require(provisional >= kPlain, "more than 2^32 - 2^28 node ids beyond {}", kPlain);
+  return provisional;
 }
 
 bool NodeIds::find(std::string_view field, NodeId& provisional) const {

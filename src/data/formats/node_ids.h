@@ -23,12 +23,10 @@ class NodeIds {
   // is of the wrong kind, negative or not a node of a closed set.
   bool add(std::string_view field, NodeId& provisional) {
     uint64_t value = 0;
-    if (kind_ == Kind::numbers && !closed_ && parse_digits(field, value) && value < kPlain) {
-      provisional = static_cast<NodeId>(value);
-      mark(provisional);
-      return true;
-    }
-    return add_slowly(field, provisional);
+    if (kind_ != Kind::numbers || closed_ || !parse_digits(field, value))
+      return add_slowly(field, provisional);
+    provisional = add_number(value);
+    return true;
   }
   bool holds(std::string_view field) const;  // whether it was added
 
@@ -54,6 +52,12 @@ class NodeIds {
   // Numbers below are their own provisional number, and a bit each; larger ones go to a table.
   static constexpr uint64_t kPlain = uint64_t{1} << 28;
   static bool parse_digits(std::string_view field, uint64_t& value);
+  NodeId add_number(uint64_t number) {
+    if (number >= kPlain) return add_large(number);
+    mark(static_cast<NodeId>(number));
+    return static_cast<NodeId>(number);
+  }
+  NodeId add_large(uint64_t number);
   bool add_slowly(std::string_view field, NodeId& provisional);
   bool find(std::string_view field, NodeId& provisional) const;
   void mark(NodeId plain) {
