@@ -11,6 +11,7 @@
 
 #include <CLI/App.hpp>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 namespace spex::cli {
@@ -23,13 +24,36 @@ struct Input {
   bool directed = false, keep_duplicates = false, keep_self_loops = false, no_edges = false;
 };
 
+// An option that takes one of a few words.
+template <class Value>
+void choice(CLI::App& app, const char* name, Value& value, const char* what,
+            const std::map<std::string, Value>& words) {
+  std::vector<std::string> names;
+  for (const auto& word : words) names.push_back(word.first);
+  app.add_option_function<std::string>(
+         name, [words, &value](const std::string& word) { value = words.at(word); }, what)
+      ->type_name(fmt::format("{}", fmt::join(names, "|")))
+      ->check(CLI::IsMember(names).description(""));
+}
+
 void add_input(CLI::App& app, Input& input) {
   app.add_option("--edges", input.tables.edges, "Edge list (CSV, TSV or text, also gzip)");
   app.add_option("--features", input.tables.features,
                  "Features: CSV, or JSON lists of feature ids");
   app.add_option("--labels", input.tables.labels, "Labels: CSV");
-  app.add_option("--label-column", input.options.label_column,
-                 "Column of the labels: its name, or its number from 1");
+  auto column = [&](const char* name, std::string& value, const char* what) {
+    app.add_option(name, value, fmt::format("Column of {}: name, or number from 1", what))
+        ->type_name("COLUMN");
+  };
+  column("--source-column", input.options.source_column, "the edges' sources");
+  column("--target-column", input.options.target_column, "the edges' targets");
+  column("--weight-column", input.options.weight_column, "the edges' weight");
+  column("--id-column", input.options.id_column, "the nodes in features and labels");
+  column("--label-column", input.options.label_column, "the labels");
+  choice(app, "--task", input.options.task, "What the labels are",
+         {{"classes", LabelTask::classes}, {"regression", LabelTask::regression}});
+  choice(app, "--combine", input.options.combine, "Features of parallel edges that become one",
+         {{"mean", EdgeCombine::mean}, {"sum", EdgeCombine::sum}, {"max", EdgeCombine::max}});
   app.add_flag("--directed", input.directed, "Keep edges as they are, add no reverse ones");
   app.add_flag("--keep-duplicates", input.keep_duplicates, "Keep parallel edges");
   app.add_flag("--keep-self-loops", input.keep_self_loops, "Keep edges from a node to itself");
@@ -43,14 +67,21 @@ Dataset read_with_edges(Input& input) {
   input.options.drop_self_loops = !input.keep_self_loops;
   require(input.data.empty() != input.tables.edges.empty(),
           "name one data set, or its tables with --edges (and --features, --labels)");
-  if (is_generator(input.data)) return generate(input.data);
-  if (!input.data.empty()) return read_dataset(input.data, input.options);
-  return read_tables(input.tables, input.options);
+  if (input.data.empty()) return read_tables(input.tables, input.options);
+  Dataset dataset =
+      is_generator(input.data) ? generate(input.data) : read_dataset(input.data, input.options);
+  bool replaced = !input.tables.features.empty() || !input.tables.labels.empty();
+  return replaced ? with_tables(std::move(dataset), input.tables, input.options) : dataset;
 }
 
 Dataset read(Input& input) {
+  set_log_sink([](std::string_view line) { fmt::print(stderr, "{}\n", line); });
   Dataset data = read_with_edges(input);
-  if (input.no_edges) data.graph = build_csr(data.nodes(), {}, {}, {.undirected = true}).graph;
+  if (input.no_edges) {
+    data.graph = build_csr(data.nodes(), {}, {}, {.undirected = true}).graph;
+    data.edge_feature_count = 0;
+    data.edge_features = {};
+  }
   return data;
 }
 

@@ -7,6 +7,7 @@
 #include <spex/core/log.h>
 #include <spex/core/text.h>
 #include <spex/data/generators.h>
+#include <spex/data/splits.h>
 #include <spex/run/problem.h>
 
 #include <CLI/App.hpp>
@@ -92,7 +93,10 @@ Config resolve(const Settings& s, const Dataset& data) {
   config.data = is_generator(s.data) ? s.data : std::filesystem::absolute(s.data).string();
   if (s.seed) config.seed = *s.seed;
   if (s.seeds) config.seeds = *s.seeds;
-  if (s.split) config.split.index = *s.split;
+  if (s.split) {
+    stored_split(data, *s.split);  // refuses one that is not there
+    config.split.index = *s.split;
+  }
   if (s.threads) config.threads = *s.threads;
   require(config.seeds > 0, "--seeds must be at least 1");
   return config;

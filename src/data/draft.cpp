@@ -66,10 +66,16 @@ Dataset finish(Draft draft, const ReadOptions& options) {
   Dataset dataset;
   dataset.name = dataset_name(draft.path);
   dataset.source = where;
-  BuiltGraph built =
-      build_csr(draft.nodes, draft.sources, draft.targets,
-                {options.undirected, options.drop_duplicates, options.drop_self_loops});
+  BuildOptions build{options.undirected, options.drop_duplicates, options.drop_self_loops};
+  BuiltGraph built = build_csr(draft.nodes, draft.sources.span(), draft.targets.span(), build);
   dataset.graph = std::move(built.graph);
+  if (draft.edge_width > 0) {
+    dataset.edge_feature_count = draft.edge_width;
+    dataset.edge_features =
+        place_edge_values(dataset.graph, draft.sources.span(), draft.targets.span(),
+                          draft.edge_values.span(), draft.edge_width, options.combine, build);
+  }
+  dataset.keys = std::move(draft.keys);
   dataset.cleaning = {built.report.duplicates_removed, built.report.self_loops_removed,
                       built.report.edges_reversed};
   dataset.features = std::move(draft.features);

@@ -10,13 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "data/growing.h"
+
 namespace spex {
 
 struct Draft {
   std::filesystem::path path;
   size_t nodes = 0;
-  std::vector<NodeId> sources;
-  std::vector<NodeId> targets;
+  Growing<NodeId> sources;
+  Growing<NodeId> targets;
+  size_t edge_width = 0;
+  Growing<float> edge_values;  // edges x edge_width, in the order of sources
+  NodeKeys keys;
   Features features;
   Labels labels;
   std::vector<std::string> class_names;

@@ -127,6 +127,10 @@ DatasetInfo describe(const Dataset& dataset) {
   info.outputs = dataset.labels.outputs;
   info.edge_feature_count = dataset.edge_feature_count;
   if (info.nodes == 0) return info;
+  if (!dataset.keys.empty()) {
+    info.first_key = dataset.keys.of(0);
+    info.last_key = dataset.keys.of(static_cast<NodeId>(info.nodes - 1));
+  }
   describe_degrees(info, dataset.graph);
   describe_edges(info, dataset);
   std::visit([&](const auto& features) { describe_features(info, features); }, dataset.features);
@@ -143,7 +147,9 @@ DatasetInfo describe(const Dataset& dataset) {
       dataset.graph.offsets.span().size_bytes() + dataset.graph.neighbours.span().size_bytes();
   info.label_bytes =
       dataset.labels.classes.span().size_bytes() + dataset.labels.values.span().size_bytes();
-  info.other_bytes += dataset.edge_features.span().size_bytes();
+  info.other_bytes += dataset.edge_features.span().size_bytes() +
+                      dataset.keys.numbers.span().size_bytes() +
+                      dataset.keys.offsets.span().size_bytes() + dataset.keys.text.size();
   return info;
 }
 

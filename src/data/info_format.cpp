@@ -42,7 +42,10 @@ class Page {
 };
 
 void write_graph(Page& page, const DatasetInfo& info) {
-  page.line("nodes", "{}", grouped(info.nodes));
+  page.line("nodes", "{}{}", grouped(info.nodes),
+            info.first_key.empty() && info.last_key.empty()
+                ? std::string()
+                : fmt::format(", called {} .. {}", info.first_key, info.last_key));
   if (info.symmetric)
     page.line("edges", "{} directed, {} undirected", grouped(info.edges),
               grouped((info.edges - info.self_loops) / 2 + info.self_loops));
@@ -101,7 +104,7 @@ std::string format(const DatasetInfo& info) {
   if (info.edge_feature_count > 0) page.line("edge features", "{}", info.edge_feature_count);
   write_labels(page, info);
   write_splits(page, info.splits);
-  page.line("bytes", "{}: graph {}, features {}, labels {}, splits and edge features {}",
+  page.line("bytes", "{}: graph {}, features {}, labels {}, the rest {}",
             bytes_text(info.graph_bytes + info.feature_bytes + info.label_bytes + info.other_bytes),
             bytes_text(info.graph_bytes), bytes_text(info.feature_bytes),
             bytes_text(info.label_bytes), bytes_text(info.other_bytes));

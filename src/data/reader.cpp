@@ -4,8 +4,10 @@
 #include <spex/data/reader.h>
 #include <spex/data/validate.h>
 
+#include "data/formats/foreign.h"
 #include "data/formats/formats.h"
 #include "data/formats/json_file.h"
+#include "data/formats/lines.h"
 #include "data/formats/npz_datasets.h"
 
 namespace spex {
@@ -30,17 +32,20 @@ Draft read_folder(const fs::path& folder, const ReadOptions& options) {
   return draft;
 }
 
-Draft read_file(const fs::path& path, std::string_view start, const ReadOptions& options) {
+Draft read_file(const fs::path& path, const ReadOptions& options) {
+  TextFile file = TextFile::open(path);
+  std::string start = file.head(256);
   require(!start.empty(), "{} is empty", path.string());
-  if (start.starts_with("PK")) return read_npz(NpzArchive::open(path));
+  if (start.starts_with("PK")) return read_npz(NpzArchive::open(path), options);
   if (start.starts_with("MATLAB 5.0")) return read_mat(path);
   require(!start.starts_with("MATLAB") && !start.starts_with("\x89HDF"),
           "{} is a MATLAB 7.3 or HDF5 file; save it with save(..., '-v7')", path.string());
   require(!start.starts_with("\x93NUMPY"),
           "{} is a single numpy array; expected an .npz with edges, features and labels",
           path.string());
+  refuse_foreign(path, start);
   size_t first = start.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && (start[first] == '{' || start[first] == '['))
+  if (first != std::string::npos && (start[first] == '{' || start[first] == '['))
     return read_wikics(JsonFile::open(path));
   return read_table_files({path, {}, {}}, options);
 }
@@ -52,14 +57,14 @@ Dataset read_dataset(const fs::path& path, const ReadOptions& options) try {
   if (fs::is_directory(path)) return finish(read_folder(path, options), options);
   auto file = MappedFile::open(path);
   std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  std::string_view start = text.substr(0, 256);
+  std::string_view start = text.substr(0, 9);
   // A safetensors file starts with the length of its header, then the header's bracket.
   if (start.size() > 8 && start[8] == '{' && start[6] == 0 && start[7] == 0) {
     Dataset dataset = load_native(path);
     if (options.validate) validate(dataset);
     return dataset;
   }
-  return finish(read_file(path, start, options), options);
+  return finish(read_file(path, options), options);
 } catch (const fs::filesystem_error& error) {  // a folder that may not be listed, for example
   fail("cannot read {}: {}", path.string(), error.code().message());
 }

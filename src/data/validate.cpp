@@ -111,6 +111,12 @@ void check(const SparseMatrix& features, size_t nodes, const std::string& source
 // The first layer has a row of weights per feature: a file cannot ask for billions of them.
 constexpr size_t kMaxFeatures = size_t{1} << 24;
 
+void check_keys(const NodeKeys& keys, size_t nodes, const std::string& source) {
+  if (keys.empty()) return;
+  check_rows(keys.size(), nodes, "keys", source);
+  if (keys.are_text()) check_offsets(keys.offsets.span(), keys.text.size(), "keys", source);
+}
+
 void check_labels(const Labels& labels, size_t nodes, const std::string& source) {
   if (labels.outputs == 0) return;  // a data set without labels can still be described
   if (labels.task == Task::classes) {
@@ -160,6 +166,7 @@ void validate(const Dataset& dataset) {
   const std::string& source = dataset.source;
   check_graph(dataset.graph, source);
   size_t nodes = dataset.nodes();
+  check_keys(dataset.keys, nodes, source);
   require(feature_count(dataset.features) <= kMaxFeatures, "{}: {} features, expected at most {}",
           source, feature_count(dataset.features), kMaxFeatures);
   std::visit([&](const auto& features) { check(features, nodes, source); }, dataset.features);

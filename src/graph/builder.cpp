@@ -1,8 +1,8 @@
 // The nodes are cut into ranges of about equally many edges, and each range is built by one thread
 // that scans the whole list for its own edges. Scanning is sequential and cheap, while the random
 // writes stay within one range's small scratch: no atomics, no races, and rows that are sorted in
-// the end do not depend on who built them. Scratch of a few ranges, the finished ranges and the
-// result make up the peak, so duplicates, however many, do not count towards it.
+// the end do not depend on who built them. Scratch of a few ranges and the finished ranges make up
+// the peak, so duplicates, however many, do not count towards it.
 
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
@@ -180,16 +180,21 @@ Segment finish(RawRows raw, bool drop_duplicates, EdgeOffset* degrees) {
   return segment;
 }
 
+// One segment after the other, and each goes back to the system once it is copied: pages of the
+// result become resident only as they are written, so that the two are never there in full.
 Buffer<NodeId> join(std::vector<Segment>& segments) {
   if (segments.size() == 1) return std::move(segments.front().neighbours);
-  std::vector<size_t> begins(segments.size() + 1);
-  for (size_t s = 0; s < segments.size(); ++s)
-    begins[s + 1] = begins[s] + segments[s].neighbours.size();
-  Buffer<NodeId> all(begins.back(), MemoryTag::graph);
-  parallel_blocks(segments.size(), [&](size_t s) {
-    std::copy(segments[s].neighbours.begin(), segments[s].neighbours.end(), &all[begins[s]]);
-    segments[s].neighbours = {};
-  });
+  size_t total = 0, begin = 0;
+  for (const Segment& segment : segments) total += segment.neighbours.size();
+  Buffer<NodeId> all(total, MemoryTag::graph);
+  for (Segment& segment : segments) {
+    const NodeId* from = segment.neighbours.data();
+    parallel_for(segment.neighbours.size(), kEdgeBlock,
+                 [&](size_t b, size_t e) { std::copy(from + b, from + e, &all[begin + b]); });
+    begin += segment.neighbours.size();
+    segment.neighbours = {};
+    trim_memory();
+  }
   return all;
 }
 

@@ -95,6 +95,11 @@ TEST(Usage, AnInstructionSetThatIsNotThereIsRefused) {
   expect_fails(spex({"data", "info", "minesweeper"}), 2, "SPEX_ISA=mmx: no such instruction set");
 }
 
+TEST(Usage, ASplitThatIsNotStoredIsRefused) {
+  expect_fails(spex({"train", "minesweeper", "--split", "3", "--dry-run"}), 1,
+               "so there is no split 3");
+}
+
 TEST(Usage, MistypedCommandsAndOptionsSuggestTheRightOnes) {
   expect_fails(spex({"trian", "x"}), 2, "there is no command trian; did you mean train?");
   expect_fails(spex({"data", "generat", "x"}), 2, "did you mean generate? (see spex data --help)");

@@ -135,12 +135,61 @@ TEST_F(NpzReader, RejectsBadFeaturesAndLabels) {
   auto labels = [](std::vector<int64_t> v) {
     return npy("<i8", std::to_string(v.size()) + ",", raw(v));
   };
-  EXPECT_SAYS(refused(with(pairs(), "node_labels", labels({0, 1, 0, 1, 0, 99}))), "node 5 is 99");
-  EXPECT_SAYS(refused(with(pairs(), "node_labels", labels({0, 1, 0, 1, 0, -2}))), "node 5 is -2");
   EXPECT_SAYS(refused(with(pairs(), "node_labels", labels({0, 1}))), "expected 6");
-  EXPECT_SAYS(
-      refused(with(pairs(), "node_labels", npy("<f4", "6,", raw<float>({0, 1, 0, 1, 0, 0.5F})))),
-      "whole number");
+  auto infinite = npy("<f4", "6,", raw<float>({0, 1, 0, 1, 0, INFINITY}));
+  EXPECT_SAYS(refused(with(pairs(), "node_labels", infinite)), "not finite");
+}
+
+// The names of PyTorch Geometric: x, y, edge_index [2, E], masks [N] or [N, splits].
+Entries geometric() {
+  return {{"x", pairs().at("node_features")},
+          {"y", pairs().at("node_labels")},
+          {"edge_index", npy("<i8", "2, 5", raw<int64_t>({0, 1, 2, 3, 4, 1, 2, 3, 4, 5}))},
+          {"train_mask", npy("|b1", "6, 2", std::string("\1\0\1\0\0\1\0\1\0\0\0\0", 12))},
+          {"val_mask", npy("|b1", "6, 2", std::string("\0\1\0\1\1\0\1\0\0\0\0\0", 12))},
+          {"test_mask", npy("|b1", "6,", std::string("\0\0\0\0\1\1", 6))}};
+}
+
+TEST_F(NpzReader, ReadsThePyTorchGeometricLayout) {
+  Dataset dataset = read(geometric());
+  EXPECT_EQ(row(dataset, 1), (std::vector<NodeId>{0, 2}));
+  ASSERT_EQ(dataset.splits.size(), 2U);
+  EXPECT_EQ(dataset.splits[0].train[1], 1U);
+  EXPECT_EQ(dataset.splits[1].train[0], 2U);
+  EXPECT_EQ(dataset.splits[1].test[0], 4U);  // one test mask serves all splits
+  Dataset weighted =
+      read(with(geometric(), "edge_weight", npy("<f8", "5,", raw<double>({1, 2, 3, 4, 5}))));
+  ASSERT_EQ(weighted.edge_feature_count, 1U);
+  EXPECT_EQ(weighted.edge_features[1], 1.0F);  // node 1: to 0, then to 2
+  EXPECT_EQ(weighted.edge_features[2], 2.0F);
+  EXPECT_SAYS(refused(with(geometric(), "edge_attr", npy("<f4", "4, 1", std::string(16, '\0')))),
+              "a row per edge");
+  EXPECT_SAYS(refused(with(geometric(), "edge_index", npy("<i8", "1, 2", std::string(16, '\0')))),
+              "two rows");
+}
+
+TEST_F(NpzReader, LabelsAreTakenForWhatTheyAre) {
+  auto labels = [&](const std::string& array, ReadOptions options = {}) {
+    write_npz(path(), with(pairs(), "node_labels", array));
+    return read_dataset(path(), options);
+  };
+  Dataset real = labels(npy("<f4", "6,", raw<float>({0, 1, 0, NAN, 0, 0.5F})));
+  EXPECT_EQ(real.labels.task, Task::regression);
+  EXPECT_TRUE(std::isnan(real.labels.values[3]));
+  auto one_hot = npy("|u1", "6, 2", std::string("\1\0\0\1\1\0\0\1\1\0\0\1", 12));
+  EXPECT_EQ(labels(one_hot).labels.task, Task::classes);
+  EXPECT_EQ(labels(one_hot).labels.classes[1], 1);
+  auto many = npy("|u1", "6, 2", std::string("\1\1\0\1\1\0\0\1\1\0\0\1", 12));
+  EXPECT_EQ(labels(many).labels.task, Task::binary_labels);
+  auto text = npy("<S1", "6,", "babab" + std::string(1, '\0'));
+  EXPECT_EQ(labels(text).class_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(labels(text).labels.classes[5], -1);
+  ReadOptions regression;
+  regression.task = LabelTask::regression;
+  EXPECT_EQ(labels(pairs().at("node_labels"), regression).labels.task, Task::regression);
+  EXPECT_SAYS(refusal([&] { labels(text, regression); }), "holds text");
+  Dataset gaps = labels(npy("<i8", "6,", raw<int64_t>({5, 7, 5, 7, -3, 7})));
+  EXPECT_EQ(gaps.class_names, (std::vector<std::string>{"-3", "5", "7"}));
 }
 
 TEST_F(NpzReader, RejectsMasksThatOverlapAreEmptyOrOfAnotherLength) {

@@ -38,6 +38,12 @@ TEST(FuzzCorpus, SafetensorsHoldsNoSurprise) {
 TEST(FuzzCorpus, CsvHoldsNoSurprise) {
   replay("csv", fuzz::csv);
 }
+TEST(FuzzCorpus, MtxHoldsNoSurprise) {
+  replay("mtx", fuzz::mtx);
+}
+TEST(FuzzCorpus, TablesHoldNoSurprise) {
+  replay("tables", fuzz::tables);
+}
 TEST(FuzzCorpus, JsonHoldsNoSurprise) {
   replay("json", fuzz::json);
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "data/draft.h"
 #include "data/formats/formats.h"
 #include "data/formats/json_file.h"
+#include "data/formats/matrix_market.h"
 #include "data/formats/native.h"
 #include "data/formats/npz_datasets.h"
 #include "data/formats/tables.h"
@@ -42,7 +44,7 @@ inline void npy(Bytes bytes) {
 }
 
 inline void npz(Bytes bytes) {
-  expect_error_or_success([&] { finish(read_npz(NpzArchive::parse(bytes, "fuzz.npz")), {}); });
+  expect_error_or_success([&] { finish(read_npz(NpzArchive::parse(bytes, "fuzz.npz"), {}), {}); });
 }
 
 inline void safetensors(Bytes bytes) {
@@ -50,26 +52,63 @@ inline void safetensors(Bytes bytes) {
       [&] { validate(native_dataset(Safetensors::parse(bytes, nullptr, "fuzz.safetensors"))); });
 }
 
-// The same text as an edge list, as labels and as features.
+// The same text as an edge list, as labels and as features. The ids of the last two are matched
+// with those of the edges, as far as these could be read.
 inline void csv(Bytes bytes) {
-  auto open = [&] { return CsvReader::parse(bytes, "fuzz.csv"); };
+  TextFile file{"fuzz.csv", bytes, nullptr};
+  NodeIds ids;
   expect_error_or_success([&] {
-    NodeIds ids;
-    EdgeTable edges = read_edge_table(open(), ids);
-    ids.settle({&edges.sources, &edges.targets}, 0);
+    NodeIds of_edges;
+    EdgeTable edges = read_edge_table(file, {}, of_edges);
+    if (edges.declared_nodes == 0) of_edges.settle("fuzz.csv");
+    of_edges.renumber(edges.sources.span());
+    of_edges.keys();
   });
+  expect_error_or_success([&] { read_edge_table(file, {}, ids); });
   expect_error_or_success([&] {
-    NodeIds ids;
+    NodeIds all = ids;
     Draft draft;
-    LabelTable labels = read_label_table(open(), "", ids);
-    draft.nodes = ids.settle({&labels.ids}, labels.has_ids ? 0 : labels.values.size());
-    place_labels(draft, labels, "fuzz.csv");
+    LabelTable labels = read_label_table(file, {}, all);
+    draft.nodes = labels.has_ids ? all.settle("fuzz.csv") : labels.values.size();
+    all.renumber(labels.ids);
+    place_labels(draft, labels, LabelTask::by_values, "fuzz.csv");
   });
   expect_error_or_success([&] {
-    NodeIds ids;
-    FeatureTable features = read_feature_table(open(), ids);
-    place_features(features, ids.settle({&features.ids}, features.has_ids ? 0 : features.rows),
-                   "fuzz.csv");
+    NodeIds all = ids;
+    FeatureTable features = read_feature_table(file, {}, all);
+    size_t nodes = features.has_ids ? all.settle("fuzz.csv") : features.rows;
+    all.renumber(features.ids);
+    place_features(features, nodes, "fuzz.csv");
+  });
+}
+
+inline void mtx(Bytes bytes) {
+  TextFile file{"fuzz.mtx", bytes, nullptr};
+  expect_error_or_success([&] {
+    EdgeTable table = read_matrix_market(file);
+    Draft draft;
+    draft.nodes = table.declared_nodes;
+    draft.sources = std::move(table.sources);
+    draft.targets = std::move(table.targets);
+    draft.edge_width = table.width;
+    draft.edge_values = std::move(table.values);
+    finish(std::move(draft), {});
+  });
+}
+
+// Three tables in one input, with a zero byte between them: edges, labels, features.
+inline void tables(Bytes bytes) {
+  TextFile files[3];
+  for (TextFile& file : files) {
+    auto end = std::find(bytes.begin(), bytes.end(), std::byte{0});
+    file = {"fuzz" + std::to_string(&file - files) + ".csv",
+            bytes.first(static_cast<size_t>(end - bytes.begin())), nullptr};
+    bytes = bytes.subspan(std::min(file.bytes.size() + 1, bytes.size()));
+  }
+  expect_error_or_success([&] {
+    finish(draft_of_tables(files[0], files[1].bytes.empty() ? nullptr : &files[1],
+                           files[2].bytes.empty() ? nullptr : &files[2], {}),
+           {});
   });
 }
 
@@ -79,8 +118,9 @@ inline void json(Bytes bytes) {
     expect_error_or_success([&] { finish(read_wikics(file), {}); });
     NodeIds ids;
     FeatureTable features = read_feature_lists(file, ids);
-    place_features(features, ids.settle({&features.ids}, features.has_ids ? 0 : features.rows),
-                   "fuzz.json");
+    size_t nodes = features.has_ids ? ids.settle("fuzz.json") : features.rows;
+    ids.renumber(features.ids);
+    place_features(features, nodes, "fuzz.json");
   });
 }
 

@@ -1,6 +1,7 @@
 // What a network is trained on: one graph, features, labels and splits, wherever they came from.
 #pragma once
 
+#include <spex/data/keys.h>
 #include <spex/graph/csr.h>
 #include <spex/tensor/matrix.h>
 #include <spex/tensor/sparse_matrix.h>
@@ -51,13 +52,13 @@ struct Dataset {
   std::string source;      // the file, folder or generator call it came from
   bool synthetic = false;  // made by a generator; always said to the user
   CsrGraph graph;
+  NodeKeys keys;  // what the files call the nodes; empty: 0 .. nodes-1
   Features features;
   Labels labels;
   std::vector<std::string> class_names;  // may be empty
   std::vector<Split> splits;             // stored ones; may be empty
   size_t edge_feature_count = 0;
-  SharedArray<float>
-      edge_features;  // graph.edges() x edge_feature_count, in CSR order; may be empty
+  SharedArray<float> edge_features;  // graph.edges() x edge_feature_count, in CSR order
   Cleaning cleaning;
 
   size_t nodes() const { return graph.nodes(); }

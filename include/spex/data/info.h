@@ -30,6 +30,7 @@ struct DatasetInfo {
   size_t isolated_nodes = 0;  // without any edge out
   size_t self_loops = 0;      // still in the graph
   Cleaning cleaning;
+  std::string first_key, last_key;  // what the files call the nodes; empty: 0 .. nodes-1
   size_t features = 0;
   bool sparse_features = false;
   double feature_density = 0.0;  // share of values that are not zero

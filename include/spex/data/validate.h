@@ -7,6 +7,7 @@ namespace spex {
 
 // Throws one Error, naming dataset.source and the place, unless
 //   - offsets ascend and every neighbour is a node; a graph called symmetric is so;
+//   - there are no keys, or one per node;
 //   - features have one row per node, ascending column ids in range, and are finite;
 //   - classes are in range or -1; binary labels are 0, 1 or missing; targets are finite or missing;
 //   - each split's parts are ascending, in range, not empty, and do not overlap.

@@ -3,112 +3,154 @@
 #include <spex/core/error.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <charconv>
+
+#include "data/formats/column_names.h"
 
 namespace spex {
 namespace {
 
-// Words that name a column rather than a node. Only they make a header out of a row of text when
-// the rows below are text as well.
-constexpr std::array kHeaderWords = {
-    "id",      "id_1",  "id_2",  "id1",   "id2",   "source", "target",  "src",    "dst",
-    "from",    "to",    "node",  "node1", "node2", "u",      "v",       "node_1", "node_2",
-    "node_id", "label", "class", "name",  "y",     "weight", "from_id", "to_id",  "labels"};
+constexpr size_t kRowsLookedAt = 32;
 
-char find_delimiter(std::string_view line) {
-  for (char c : {'\t', ',', ';'})
-    if (line.find(c) != std::string_view::npos) return c;
+// Fields of a line, without undoing quotes.
+size_t count_fields(std::string_view line, char delimiter) {
+  line = delimiter == ' ' ? trim(line) : line;
+  bool quoted = false;
+  size_t count = 1;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') quoted = !quoted;
+    bool repeated = delimiter == ' ' && i > 0 && line[i - 1] == ' ';
+    count += line[i] == delimiter && !quoted && !repeated;
+  }
+  return count;
+}
+
+// R's tables, with blanks or tabs, have a header that lacks the column of the rows' names.
+bool lacks_row_names(size_t header, size_t fields, char delimiter) {
+  return (delimiter == ' ' || delimiter == '\t') && header > 1 && header + 1 == fields;
+}
+
+// Whether it cuts all rows into as many fields.
+bool cuts_evenly(const std::vector<std::string>& rows, char delimiter) {
+  size_t first = count_fields(rows[0], delimiter);
+  size_t fields = rows.size() > 1 ? count_fields(rows[1], delimiter) : first;
+  if (fields < 2 || (first != fields && !lacks_row_names(first, fields, delimiter))) return false;
+  return std::all_of(rows.begin() + 1, rows.end(), [&](const std::string& row) {
+    return count_fields(row, delimiter) == fields;
+  });
+}
+
+// Semicolon before comma: with it, commas are decimal points.
+char find_delimiter(const std::vector<std::string>& rows) {
+  for (char c : {'\t', ';', '|', ','})
+    if (cuts_evenly(rows, c)) return c;
+  if (cuts_evenly(rows, ' ')) return ' ';
+  for (char c : {'\t', ',', ';', '|'})
+    if (count_fields(rows[0], c) > 1) return c;
   return ' ';
 }
 
-bool is_header_word(std::string_view field) {
-  std::string lower(trim(field));
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::find(kHeaderWords.begin(), kHeaderWords.end(), lower) != kHeaderWords.end();
+// pandas: an index without a name, then columns that are called by their numbers.
+bool is_numbered_header(const std::vector<std::string>& first) {
+  if (first.size() < 2 || !trim(first[0]).empty()) return false;
+  for (size_t c = 1; c < first.size(); ++c)
+    if (trim(first[c]) != std::to_string(c - 1)) return false;
+  return true;
 }
 
-bool is_number(std::string_view field) {
-  float value = 0;
-  return parse_number(field, value);
-}
-
-// A header has no number in it, and either a word that we know or numbers below it.
-bool looks_like_header(const std::vector<std::string_view>& first,
+// A header has a word that we know, or no number in it and numbers below it.
+bool looks_like_header(const std::vector<std::string>& first,
                        const std::vector<std::string_view>& second) {
-  if (std::any_of(first.begin(), first.end(), is_number)) return false;
-  return std::any_of(first.begin(), first.end(), is_header_word) ||
-         std::any_of(second.begin(), second.end(), is_number);
+  if (is_numbered_header(first)) return true;
+  if (std::any_of(first.begin(), first.end(), is_column_word)) return true;
+  if (std::any_of(first.begin(), first.end(), looks_like_number)) return false;
+  return std::any_of(second.begin(), second.end(), looks_like_number);
 }
 
 bool is_comment(std::string_view line) {
   return line.starts_with('#') || line.starts_with('%');
 }
 
-bool next_row(LineReader& lines, std::string_view& line) {
-  while (lines.next(line))
-    if (!trim(line).empty() && !is_comment(line)) return true;
-  return false;
-}
-
 }  // namespace
 
-CsvReader CsvReader::open(const std::filesystem::path& path) {
-  return {LineReader::open(path), LineReader::open(path)};
-}
-
-CsvReader CsvReader::parse(std::span<const std::byte> bytes, const std::filesystem::path& path) {
-  return {LineReader::parse(bytes, path), LineReader::parse(bytes, path)};
-}
-
-// The scout reads first, so that what is wrong with the first rows is named by their lines.
-CsvReader::CsvReader(LineReader scout, LineReader lines) : lines_(std::move(scout)) {
-  sniff();
-  lines_ = std::move(lines);
+// One reader looks at the first rows; another one starts anew, and names what is wrong by its line.
+CsvReader::CsvReader(const TextFile& file) : lines_(file) {
+  std::string comment;
+  std::vector<std::string> rows = first_rows(comment);
+  choose_columns(rows, comment);
+  lines_ = LineReader(file);
+  strict_ = true;
   std::string_view line;
   if (has_header_) next_line(line);
 }
 
-// What the first two rows say about the delimiter, the number of fields and the header.
-void CsvReader::sniff() {
+std::vector<std::string> CsvReader::first_rows(std::string& comment) {
+  std::vector<std::string> rows;
   std::string_view line;
-  require(next_row(lines_, line), "{} has no rows", path().string());
-  std::string first_row(line), second_row;
-  if (first_row.find('\0') != std::string::npos) fail("{} is not text", path().string());
-  if (next_row(lines_, line)) second_row = line;
-  delimiter_ = find_delimiter(first_row);
-  std::vector<std::string_view> first, second;
-  split(first_row, first);
-  columns_.assign(first.begin(), first.end());
-  std::vector<std::string> names = columns_;
-  split(second_row, second);
-  has_header_ = looks_like_header({names.begin(), names.end()}, second);
-  for (size_t c = 0; c < columns_.size(); ++c)
-    columns_[c] = has_header_ ? std::string(trim(names[c])) : fmt::format("column {}", c + 1);
+  while (rows.size() < kRowsLookedAt && lines_.next(line)) {
+    if (trim(line).empty()) continue;
+    if (rows.empty() && is_comment(line)) {
+      comment = line;
+      continue;
+    }
+    if (line.find('\0') != std::string_view::npos) fail("{} is not text", path().string());
+    rows.emplace_back(line);
+  }
+  require(!rows.empty(), "{} has no rows", path().string());
+  return rows;
+}
+
+void CsvReader::choose_columns(const std::vector<std::string>& rows, const std::string& comment) {
+  delimiter_ = find_delimiter(rows);
+  std::vector<std::string_view> fields;
+  split(rows[0], fields);
+  std::vector<std::string> names(fields.begin(), fields.end());
+  split(rows.size() > 1 ? rows[1] : std::string_view(), fields);
+  has_header_ = looks_like_header(names, fields);
+  if (has_header_ && lacks_row_names(names.size(), fields.size(), delimiter_))
+    names.insert(names.begin(), "");
+  size_t count = names.size();
+  if (!has_header_) {
+    // A header may be the last comment: "# FromNodeId ToNodeId".
+    split(trim(std::string_view(comment).substr(std::min<size_t>(1, comment.size()))), fields);
+    bool named =
+        fields.size() == count && std::any_of(fields.begin(), fields.end(), is_column_word);
+    names.assign(count, "");
+    for (size_t c = 0; c < count; ++c)
+      names[c] = named ? std::string(fields[c]) : fmt::format("column {}", c + 1);
+  }
+  for (std::string& name : names) columns_.emplace_back(trim(name));
 }
 
 bool CsvReader::next_line(std::string_view& line) {
-  return next_row(lines_, line);
+  while (lines_.next(line)) {
+    if (trim(line).empty() || (!started_ && is_comment(line))) continue;
+    started_ = true;
+    return true;
+  }
+  return false;
 }
 
 bool CsvReader::next(std::vector<std::string_view>& fields) {
   std::string_view line;
   if (!next_line(line)) return false;
   split(line, fields);
-  if (fields.size() != columns_.size())
-    refuse(fmt::format("{} fields, expected {}", fields.size(), columns_.size()));
+  check_count(fields.size());
   return true;
+}
+
+void CsvReader::check_count(size_t fields) const {
+  if (fields != columns_.size())
+    refuse(fmt::format("{} fields, expected {}", fields, columns_.size()));
 }
 
 void CsvReader::split(std::string_view line, std::vector<std::string_view>& fields) {
   fields.clear();
   unquoted_.clear();
-  std::string_view rest = line;
-  if (delimiter_ == ' ') rest = trim(rest);
+  std::string_view rest = delimiter_ == ' ' ? trim(line) : line;
   for (;;) {
-    if (rest.starts_with('"')) {
+    size_t start = rest.find_first_not_of(' ');
+    if (start != std::string_view::npos && rest[start] == '"') {
+      rest.remove_prefix(start);
       fields.push_back(quoted_field(rest));
     } else {
       size_t end = std::min(rest.find(delimiter_), rest.size());
@@ -127,42 +169,22 @@ std::string_view CsvReader::quoted_field(std::string_view& rest) {
   rest.remove_prefix(1);
   for (;;) {
     size_t end = rest.find('"');
-    if (end == std::string_view::npos) refuse("a quoted field does not end on its line");
+    if (end == std::string_view::npos) {
+      if (strict_) refuse("a quoted field does not end on its line");
+      end = rest.size();
+    }
     text += rest.substr(0, end);
-    rest.remove_prefix(end + 1);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
     if (!rest.starts_with('"')) break;
     text += '"';
     rest.remove_prefix(1);
   }
-  if (!rest.empty() && rest[0] != delimiter_) refuse("text follows a quoted field");
+  while (delimiter_ != ' ' && rest.starts_with(' ')) rest.remove_prefix(1);
+  if (!rest.empty() && rest[0] != delimiter_) {
+    if (strict_) refuse("text follows a quoted field");
+    rest = {};
+  }
   return text;
-}
-
-std::string_view trim(std::string_view field) {
-  while (!field.empty() && (field.front() == ' ' || field.front() == '\t')) field.remove_prefix(1);
-  while (!field.empty() && (field.back() == ' ' || field.back() == '\t')) field.remove_suffix(1);
-  return field;
-}
-
-template <class T>
-bool parse_whole(std::string_view field, T& value) {
-  field = trim(field);
-  if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
-  auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  return error == std::errc() && end == field.data() + field.size();
-}
-
-bool parse_number(std::string_view field, int64_t& value) {
-  return parse_whole(field, value);
-}
-bool parse_number(std::string_view field, float& value) {
-  return parse_whole(field, value);
-}
-
-std::string shown(std::string_view field) {
-  constexpr size_t kLongest = 40;
-  if (field.size() <= kLongest) return fmt::format("'{}'", field);
-  return fmt::format("'{}...'", field.substr(0, kLongest));
 }
 
 }  // namespace spex

@@ -1,51 +1,100 @@
-#include <fmt/core.h>
+#include <spex/core/error.h>
+#include <spex/core/log.h>
+#include <spex/core/stopwatch.h>
 
-#include <algorithm>
-#include <cstring>
-
+#include "data/formats/columns.h"
+#include "data/formats/edge_columns.h"
+#include "data/formats/matrix_market.h"
 #include "data/formats/tables.h"
 
 namespace spex {
 namespace {
 
-// The first two fields of a line, without looking at the rest of it. False if there is only one.
-bool first_two(std::string_view line, char delimiter, std::string_view& a, std::string_view& b) {
+// Says how far a long file is read, every few seconds.
+class ReadProgress {
+ public:
+  explicit ReadProgress(const LineReader& lines) : lines_(lines) {}
+  void edge() {
+    if (++edges_ % kEdges == 0 && watch_.seconds() > next_) {
+      next_ = watch_.seconds() + kSeconds;
+      log("{}: {} million edges read, {:.0f}%", lines_.path().string(), edges_ / kMillion,
+          100 * lines_.share_read());
+    }
+  }
+
+ private:
+  static constexpr size_t kMillion = 1'000'000, kEdges = 1 << 18;
+  static constexpr double kSeconds = 5.0;
+  const LineReader& lines_;
+  Stopwatch watch_;
+  double next_ = kSeconds;
+  size_t edges_ = 0;
+};
+
+// The two fields of a line without quotes. False if there are not two.
+bool split_pair(std::string_view line, char delimiter, std::string_view& a, std::string_view& b) {
   if (delimiter == ' ') line = trim(line);
   size_t end = line.find(delimiter);
   if (end == std::string_view::npos) return false;
   a = line.substr(0, end);
-  line.remove_prefix(end + 1);
-  if (delimiter == ' ') line = trim(line);
-  b = line.substr(0, line.find(delimiter));
-  return true;
+  b = line.substr(end + 1);
+  if (delimiter == ' ') b = trim(b);
+  return b.find(delimiter) == std::string_view::npos;
+}
+
+NodeId read_end(const CsvReader& csv, std::string_view field, NodeIds& ids) {
+  NodeId id = 0;
+  if (!ids.add(field, id))
+    csv.refuse(fmt::format("the node id {} is not {}", shown(field), ids.expected()));
+  return id;
+}
+
+// Two columns: the fast way, without a list of fields.
+void read_pairs(EdgeTable& table, CsvReader& csv, const EdgeColumns& columns, NodeIds& ids) {
+  std::vector<std::string_view> fields;
+  std::string_view line, ends[2];
+  ReadProgress progress(csv.lines());
+  while (csv.next_line(line)) {
+    bool plain = line.find('"') == std::string_view::npos;
+    if (!plain || !split_pair(line, csv.delimiter(), ends[0], ends[1])) {
+      csv.split(line, fields);
+      if (fields.size() < 2) csv.refuse("one field, expected the two ends of an edge");
+      csv.check_count(fields.size());
+      ends[0] = fields[0];
+      ends[1] = fields[1];
+    }
+    table.sources.push_back(read_end(csv, ends[columns.source], ids));
+    table.targets.push_back(read_end(csv, ends[columns.target], ids));
+    progress.edge();
+  }
+}
+
+void read_rows(EdgeTable& table, CsvReader& csv, const EdgeColumns& columns,
+               EdgeValueColumns& values, NodeIds& ids) {
+  std::vector<std::string_view> fields;
+  ReadProgress progress(csv.lines());
+  while (csv.next(fields)) {
+    table.sources.push_back(read_end(csv, fields[columns.source], ids));
+    table.targets.push_back(read_end(csv, fields[columns.target], ids));
+    values.take(fields, csv);
+    progress.edge();
+  }
 }
 
 }  // namespace
 
-EdgeTable read_edge_table(CsvReader csv, NodeIds& ids) {
-  constexpr size_t kBytesPerEdge = 12;  // a guess; too small a reservation only costs a copy
+EdgeTable read_edge_table(const TextFile& file, const ReadOptions& options, NodeIds& ids) {
+  if (is_matrix_market(file)) return read_matrix_market(file);
+  CsvReader csv(file);
+  EdgeColumns columns = choose_edge_columns(csv, options);
   EdgeTable table;
-  table.sources.reserve(csv.bytes() / kBytesPerEdge);
-  table.targets.reserve(csv.bytes() / kBytesPerEdge);
-  std::vector<std::string_view> fields;
-  std::string_view line, source, target;
-  while (csv.next_line(line)) {
-    if (!first_two(line, csv.delimiter(), source, target))
-      csv.refuse("one field, expected the two ends of an edge");
-    if (source.starts_with('"') || target.starts_with('"')) {
-      csv.split(line, fields);
-      if (fields.size() < 2) csv.refuse("one field, expected the two ends of an edge");
-      source = fields[0];
-      target = fields[1];
-    }
-    uint64_t from = 0, to = 0;
-    if (!ids.add(source, from))
-      csv.refuse(fmt::format("the node id {} is not {}", shown(source), ids.expected()));
-    if (!ids.add(target, to))
-      csv.refuse(fmt::format("the node id {} is not {}", shown(target), ids.expected()));
-    table.sources.push_back(from);
-    table.targets.push_back(to);
+  if (csv.columns().size() == 2) {
+    read_pairs(table, csv, columns, ids);
+    return table;
   }
+  EdgeValueColumns values(file, columns.others);
+  read_rows(table, csv, columns, values, ids);
+  table.width = values.finish(table.values);
   return table;
 }
 

@@ -1,15 +1,21 @@
 #include "data/formats/json_file.h"
 
 #include <spex/core/error.h>
-#include <spex/core/files.h>
 
 #include <unordered_set>
+
+#include "data/formats/lines.h"
 
 namespace spex {
 
 JsonFile JsonFile::open(const std::filesystem::path& path) {
-  auto file = MappedFile::open(path);
-  return parse(file->bytes(), path);
+  return read(TextFile::open(path));
+}
+
+JsonFile JsonFile::read(const TextFile& file) {
+  if (!file.is_gzip()) return parse(file.bytes, file.path);
+  std::string text = file.inflated();
+  return parse(std::as_bytes(std::span(text)), file.path);
 }
 
 JsonFile JsonFile::parse(std::span<const std::byte> bytes, std::filesystem::path path) {

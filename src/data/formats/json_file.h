@@ -9,8 +9,11 @@
 
 namespace spex {
 
+struct TextFile;
+
 struct JsonFile {
   static JsonFile open(const std::filesystem::path& path);
+  static JsonFile read(const TextFile& file);  // plain or gzip
   static JsonFile parse(std::span<const std::byte> bytes, std::filesystem::path path);
 
   // The member of the top-level object, which must be an array.

@@ -1,26 +1,66 @@
+#include <fmt/format.h>
 #include <spex/core/error.h>
+#include <spex/core/log.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <unordered_set>
 
-#include "data/formats/columns.h"
+#include "data/formats/label_values.h"
+#include "data/formats/table_facts.h"
 #include "data/formats/tables.h"
 
 namespace spex {
 namespace {
 
-size_t choose_column(const CsvReader& csv, const std::string& wanted, size_t id_column) {
-  const auto& columns = csv.columns();
+void log_choice(size_t label, const std::vector<size_t>& possible, const CsvReader& csv) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string> others;
+  for (size_t c : possible)
+    if (c != label && others.size() < kShown) others.push_back(csv.columns()[c]);
+  if (others.empty())
+    log("{}: the labels are column '{}'", csv.path().string(), csv.columns()[label]);
+  else
+    log("{}: the labels are taken from column '{}', but {} could be meant; choose with "
+        "--label-column",
+        csv.path().string(), csv.columns()[label], fmt::join(others, ", "));
+}
+
+// Columns whose values can be told apart and come again. If some of them are text, only those: a
+// class has a name more often than a feature has.
+std::vector<size_t> columns_of_few_values(const TableFacts& facts,
+                                          const std::vector<size_t>& columns) {
+  std::vector<size_t> few, text;
+  for (size_t c : columns) {
+    if (!facts.is_category(c) || facts.columns[c].values.size() < 2) continue;
+    few.push_back(c);
+    if (facts.columns[c].texts > 0) text.push_back(c);
+  }
+  return text.empty() ? few : text;
+}
+
+// By name; else the only column beside the ids; else the first that has few values, or, without a
+// header, the last.
+size_t choose_label(const TableFacts& facts, const CsvReader& csv, const std::string& wanted,
+                    size_t id_column) {
   if (!wanted.empty()) return find_column(csv, wanted);
-  for (const char* name : {"label", "labels", "class", "target", "y"})
-    for (size_t c = 0; c < columns.size(); ++c)
-      if (columns[c] == name && c != id_column) return c;
-  if (columns.size() - 1 == id_column)
-    fail("{} has no column of labels beside the ids", csv.path().string());
-  return columns.size() - 1;
+  std::vector<size_t> all, named;
+  for (size_t c = 0; c < facts.columns.size(); ++c) {
+    const std::string& name = facts.columns[c].name;
+    if (c == id_column || (facts.has_header && is_index_name(name))) continue;
+    all.push_back(c);
+    if (facts.has_header && is_label_name(name)) named.push_back(c);
+  }
+  require(!all.empty(), "{} has no column of labels beside the ids", csv.path().string());
+  if (named.size() == 1) return named[0];
+  if (all.size() == 1) return all[0];
+  std::vector<size_t> possible = named.empty() ? columns_of_few_values(facts, all) : named;
+  require(!possible.empty(),
+          "{}: none of its columns is called label; choose with --label-column: {}",
+          csv.path().string(), fmt::join(csv.columns(), ", "));
+  size_t label = facts.has_header ? possible.front() : possible.back();
+  log_choice(label, possible, csv);
+  return label;
 }
 
 // Places values[row] at its node; nodes that no row names keep `missing`.
@@ -33,64 +73,54 @@ std::vector<T> by_node(const LabelTable& table, const std::vector<T>& values, si
   return placed;
 }
 
-bool all_whole(const LabelTable& table, std::vector<int64_t>& classes) {
-  for (const std::string& value : table.values)
-    if (!parse_number(value, classes.emplace_back(-1)) && !value.empty()) return false;
-  return true;
-}
-
 bool all_numbers(const LabelTable& table, std::vector<float>& targets) {
-  for (const std::string& value : table.values)
-    if (!parse_number(value, targets.emplace_back(std::numeric_limits<float>::quiet_NaN())) &&
-        !value.empty())
-      return false;
+  for (const std::string& value : table.values) {
+    float& target = targets.emplace_back(std::numeric_limits<float>::quiet_NaN());
+    if (!value.empty() && (!parse_number(value, target) || !std::isfinite(target))) return false;
+  }
   return true;
 }
 
-std::vector<int64_t> number_names(const LabelTable& table, std::vector<std::string>& names) {
-  std::map<std::string, int64_t> numbers;
-  for (const std::string& value : table.values)
-    if (!value.empty()) numbers[value] = 0;
-  for (auto& [name, number] : numbers) {
-    number = static_cast<int64_t>(names.size());
-    names.push_back(name);
-  }
-  std::vector<int64_t> classes;
-  for (const std::string& value : table.values)
-    classes.push_back(value.empty() ? -1 : numbers[value]);
-  return classes;
+// The label as later code parses it: a decimal comma becomes a point.
+std::string label_text(std::string_view field, bool decimal_comma) {
+  std::string text(trim(field));
+  if (is_missing(text)) return "";
+  float value = 0;
+  if (decimal_comma && !parse_number(text, value) && parse_number(text, value, true))
+    std::replace(text.begin(), text.end(), ',', '.');
+  return text;
 }
 
 }  // namespace
 
-LabelTable read_label_table(CsvReader csv, const std::string& column, NodeIds& ids) {
+LabelTable read_label_table(const TextFile& file, const ReadOptions& options, NodeIds& ids) {
+  TableFacts facts = look_at(file, ids);
+  CsvReader csv(file);
   LabelTable table;
-  size_t id_column = find_id_column(csv, csv.columns().size() > 1);
-  size_t label_column = choose_column(csv, column, id_column);
+  size_t id_column = choose_id_column(facts, csv, options, true);
+  size_t label_column = choose_label(facts, csv, options.label_column, id_column);
+  table.column = csv.columns()[label_column];
   table.has_ids = id_column != kNoColumn;
-  std::unordered_set<uint64_t> seen;
+  std::unordered_set<NodeId> seen;
   std::vector<std::string_view> fields;
   while (csv.next(fields)) {
-    table.values.emplace_back(trim(fields[label_column]));
+    table.values.push_back(label_text(fields[label_column], csv.decimal_comma()));
     if (table.has_ids) table.ids.push_back(read_row_id(csv, fields[id_column], ids, seen));
   }
   return table;
 }
 
-void place_labels(Draft& draft, const LabelTable& table, const std::filesystem::path& path) {
+void place_labels(Draft& draft, const LabelTable& table, LabelTask task,
+                  const std::filesystem::path& path) {
   require(table.has_ids || table.values.size() == draft.nodes, "{}: {} labels for {} nodes",
           path.string(), table.values.size(), draft.nodes);
-  std::vector<int64_t> classes;
-  std::vector<float> targets;
-  if (all_whole(table, classes)) {
-    draft.labels = class_labels(by_node(table, classes, draft.nodes, int64_t{-1}), path);
-  } else if (all_numbers(table, targets)) {
-    constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
-    draft.labels = {Task::regression, 1, {}, share(by_node(table, targets, draft.nodes, kMissing))};
-  } else {
-    classes = number_names(table, draft.class_names);
-    draft.labels = class_labels(by_node(table, classes, draft.nodes, int64_t{-1}), path);
-  }
+  std::string where = fmt::format("{}, column '{}'", path.string(), table.column);
+  std::vector<float> numbers;
+  constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+  if (all_numbers(table, numbers))
+    set_number_labels(draft, by_node(table, numbers, draft.nodes, kMissing), task, where);
+  else
+    set_text_labels(draft, by_node(table, table.values, draft.nodes, std::string()), task, where);
 }
 
 }  // namespace spex

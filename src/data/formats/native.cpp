@@ -79,6 +79,16 @@ Labels read_labels(const Safetensors& file, const Fields& fields, size_t nodes) 
   return labels;
 }
 
+NodeKeys read_keys(const Safetensors& file, size_t nodes) {
+  NodeKeys keys;
+  if (file.contains("keys")) keys.numbers = file.array<uint64_t>("keys", {nodes});
+  if (!file.contains("keys.offsets")) return keys;
+  keys.offsets = file.array<uint64_t>("keys.offsets", {nodes + 1});
+  keys.text = file.array<uint8_t>("keys.text");
+  check_ends(keys.offsets, keys.text.size(), file, "keys.offsets");
+  return keys;
+}
+
 std::vector<Split> read_splits(const Safetensors& file, size_t count) {
   std::vector<Split> splits;
   for (size_t s = 0; s < count; ++s) {
@@ -124,6 +134,13 @@ void add_features(std::vector<TensorSource>& arrays, const Features& features) {
   add(arrays, "features.values", sparse.values, {sparse.values.size()});
 }
 
+void add_keys(std::vector<TensorSource>& arrays, const NodeKeys& keys) {
+  if (!keys.numbers.empty()) add(arrays, "keys", keys.numbers, {keys.numbers.size()});
+  if (!keys.are_text()) return;
+  add(arrays, "keys.offsets", keys.offsets, {keys.offsets.size()});
+  add(arrays, "keys.text", keys.text, {keys.text.size()});
+}
+
 }  // namespace
 
 Dataset native_dataset(const Safetensors& file) {
@@ -142,6 +159,7 @@ Dataset native_dataset(const Safetensors& file) {
                    fields.flag("symmetric")};
   check_ends(dataset.graph.offsets, dataset.graph.edges(), file, "graph.offsets");
   size_t nodes = dataset.nodes();
+  dataset.keys = read_keys(file, nodes);
   dataset.features = read_features(file, fields, nodes);
   dataset.labels = read_labels(file, fields, nodes);
   dataset.class_names = fields.list("class_names");
@@ -165,6 +183,7 @@ void save_native(const Dataset& dataset, const std::filesystem::path& path) {
   size_t nodes = dataset.nodes(), outputs = dataset.labels.outputs;
   add(arrays, "graph.offsets", dataset.graph.offsets, {nodes + 1});
   add(arrays, "graph.neighbours", dataset.graph.neighbours, {dataset.graph.edges()});
+  add_keys(arrays, dataset.keys);
   add_features(arrays, dataset.features);
   if (outputs > 0 && dataset.labels.task == Task::classes)
     add(arrays, "labels", dataset.labels.classes, {nodes});

@@ -165,7 +165,7 @@ std::vector<uint8_t> NpyArray::mask() const {
 }
 
 std::vector<std::string> NpyArray::strings() const {
-  require(type_[0] == 'U' || type_[0] == 'S', "{}: holds numbers, expected text", where_);
+  require(is_text(), "{}: holds numbers, expected text", where_);
   std::vector<std::string> values(size_);
   for (size_t i = 0; i < size_; ++i) {
     const std::byte* from = data_.data() + i * width_;

@@ -26,6 +26,7 @@ class NpyArray {
   size_t rows() const { return shape_.empty() ? 1 : shape_[0]; }
   size_t cols() const { return shape_.size() < 2 ? 1 : shape_[1]; }
   const std::string& where() const { return where_; }
+  bool is_text() const { return type_[0] == 'U' || type_[0] == 'S'; }
 
   Buffer<float> floats() const;           // of any number type
   std::vector<int64_t> integers() const;  // of any number type; refuses what is not whole

@@ -56,7 +56,9 @@ NpzArchive NpzArchive::parse(std::span<const std::byte> bytes, std::filesystem::
             "{}: the array '{}' is there twice", where, name);
     result.names_.push_back(name);
   }
-  require(!result.names_.empty(), "{} is a zip archive without numpy arrays", where);
+  require(!result.names_.empty(),
+          "{} is a zip archive without numpy arrays; of a spreadsheet, save the sheet as CSV",
+          where);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "data/formats/formats.h"
+#include "data/formats/label_values.h"
 #include "data/formats/numeric_csv.h"
 
 namespace spex {
@@ -25,42 +26,33 @@ fs::path need_csv(const fs::path& folder, const std::string& stem) {
   return path;
 }
 
-// One column of whole numbers is a class; several columns of 0 and 1 are binary labels.
-Labels to_labels(NumberTable table, const fs::path& path) {
-  bool whole = true, binary = true;
-  for (float v : table.values) {
-    whole = whole && (std::isnan(v) || (v == std::floor(v) && std::abs(v) < 1e7F));
-    binary = binary && (std::isnan(v) || v == 0.0F || v == 1.0F);
-  }
-  if (table.cols == 1 && whole) {
-    std::vector<int64_t> classes;
-    for (float v : table.values) classes.push_back(std::isnan(v) ? -1 : static_cast<int64_t>(v));
-    return class_labels(classes, path);
-  }
-  return {binary ? Task::binary_labels : Task::regression,
-          table.cols,
-          {},
-          share(std::move(table.values))};
+void read_edge_values(Draft& draft, const fs::path& path) {
+  CsvReader csv = CsvReader::open(path);
+  draft.edge_width = csv.columns().size();
+  size_t edges = 0;
+  draft.edge_values.reserve(draft.sources.size() * draft.edge_width);
+  for_number_rows(std::move(csv), [&](std::span<const float> row) {
+    require(edges++ < draft.sources.size(), "{}: more rows than the {} edges", path.string(),
+            draft.sources.size());
+    for (float value : row) draft.edge_values.push_back(value);
+  });
+  require(edges == draft.sources.size(), "{}: {} rows for {} edges", path.string(), edges,
+          draft.sources.size());
 }
 
 // A node's features are the mean of those of its edges, in both directions.
-NumberTable mean_over_edges(const Draft& draft, const fs::path& path) {
-  CsvReader csv = CsvReader::open(path);
-  size_t cols = csv.columns().size(), edge = 0;
+NumberTable mean_over_edges(const Draft& draft) {
+  size_t cols = draft.edge_width;
   std::vector<double> sums(draft.nodes * cols);
   std::vector<uint32_t> counts(draft.nodes);
-  auto add = [&](NodeId node, std::span<const float> row) {
+  auto add = [&](NodeId node, size_t edge) {
     ++counts[node];
-    for (size_t c = 0; c < cols; ++c) sums[node * cols + c] += row[c];
+    for (size_t c = 0; c < cols; ++c) sums[node * cols + c] += draft.edge_values[edge * cols + c];
   };
-  for_number_rows(std::move(csv), [&](std::span<const float> row) {
-    require(edge < draft.sources.size(), "{}: more rows than the {} edges", path.string(), edge);
-    add(draft.sources[edge], row);
-    if (draft.sources[edge] != draft.targets[edge]) add(draft.targets[edge], row);
-    ++edge;
-  });
-  require(edge == draft.sources.size(), "{}: {} rows for {} edges", path.string(), edge,
-          draft.sources.size());
+  for (size_t e = 0; e < draft.sources.size(); ++e) {
+    add(draft.sources[e], e);
+    if (draft.sources[e] != draft.targets[e]) add(draft.targets[e], e);
+  }
   NumberTable means{draft.nodes, cols, std::vector<float>(sums.size())};
   for (size_t i = 0; i < sums.size(); ++i)
     means.values[i] = static_cast<float>(sums[i] / std::max(1U, counts[i / cols]));
@@ -93,8 +85,8 @@ NumberTable read_features(const Draft& draft, const fs::path& raw, const ReadOpt
     table = read_numbers(CsvReader::open(path), Missing::refused);
     require(table.rows == draft.nodes, "{}: {} rows for {} nodes", path.string(), table.rows,
             draft.nodes);
-  } else if (path = find_csv(raw, "edge-feat"); !path.empty()) {
-    table = mean_over_edges(draft, path);
+  } else if (draft.edge_width > 0) {
+    table = mean_over_edges(draft);
   }
   if (options.species) append_species(table, need_csv(raw, "node_species"));
   return table;
@@ -136,8 +128,9 @@ Draft read_ogb(const fs::path& folder, const ReadOptions& options) {
   require(counts[0] == static_cast<int64_t>(labels.rows), "{}: {} nodes, but {} has {} rows",
           count_path.string(), counts[0], label_path.string(), labels.rows);
   draft.nodes = labels.rows;
-  draft.labels = to_labels(std::move(labels), label_path);
+  set_wide_labels(draft, std::move(labels.values), labels.cols, options.task, label_path.string());
   read_id_pairs(draft, CsvReader::open(need_csv(raw, "edge")));
+  if (fs::path path = find_csv(raw, "edge-feat"); !path.empty()) read_edge_values(draft, path);
   NumberTable features = read_features(draft, raw, options);
   Buffer<float> values(features.values.size(), MemoryTag::features);
   std::copy(features.values.begin(), features.values.end(), values.begin());

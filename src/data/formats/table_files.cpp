@@ -1,11 +1,14 @@
 // Edge list, features and labels in files of their own.
+#include <fmt/format.h>
 #include <spex/core/error.h>
-#include <spex/core/files.h>
+#include <spex/core/log.h>
+#include <spex/data/validate.h>
 
 #include <algorithm>
-#include <cctype>
-#include <optional>
+#include <cmath>
+#include <numeric>
 
+#include "data/formats/columns.h"
 #include "data/formats/formats.h"
 #include "data/formats/json_file.h"
 #include "data/formats/tables.h"
@@ -15,99 +18,183 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_json(const fs::path& path) {
-  auto file = MappedFile::open(path);
-  for (std::byte b : file->bytes()) {
-    char c = static_cast<char>(b);
-    if (!std::isspace(static_cast<unsigned char>(c))) return c == '{' || c == '[';
+// The tables that describe nodes; null where there is none.
+struct NodeFiles {
+  const TextFile* labels = nullptr;
+  const TextFile* features = nullptr;
+};
+
+// What they say.
+struct NodeTables {
+  LabelTable labels;
+  FeatureTable features;
+  size_t rows = 0;  // nodes that a table without ids counts
+  fs::path counted;
+};
+
+bool is_json(const TextFile& file) {
+  std::string head = file.head(4096);
+  size_t first = head.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && (head[first] == '{' || head[first] == '[');
+}
+
+void count_rows(NodeTables& tables, size_t rows, const fs::path& path) {
+  require(tables.counted.empty() || tables.rows == rows, "{} has {} rows, but {} has {}",
+          path.string(), rows, tables.counted.string(), tables.rows);
+  tables.rows = rows;
+  tables.counted = path;
+}
+
+// The user may name the ids' column of one table only.
+void check_id_column(const NodeFiles& files, const std::string& column) {
+  if (column.empty()) return;
+  std::vector<std::string> tables;
+  for (const TextFile* file : {files.labels, files.features}) {
+    if (!file || is_json(*file)) continue;
+    if (has_column(CsvReader(*file), column)) return;
+    tables.push_back(file->path.string());
   }
-  return false;
+  require(!tables.empty(), "there is no table of labels or features that has the column '{}'",
+          column);
+  fail("{} {} no column '{}'", fmt::join(tables, " and "), tables.size() == 1 ? "has" : "have",
+       column);
 }
 
-FeatureTable read_features(const fs::path& path, NodeIds& ids) {
-  if (is_json(path)) return read_feature_lists(JsonFile::open(path), ids);
-  return read_feature_table(CsvReader::open(path), ids);
+NodeTables read_node_tables(const NodeFiles& files, const ReadOptions& options, NodeIds& ids) {
+  NodeTables tables;
+  check_id_column(files, options.id_column);
+  if (files.labels) {
+    tables.labels = read_label_table(*files.labels, options, ids);
+    if (!tables.labels.has_ids) count_rows(tables, tables.labels.values.size(), files.labels->path);
+  }
+  if (files.features) {
+    // One table may hold both: a label among the features would tell all.
+    bool both = files.labels && files.labels->path == files.features->path;
+    tables.features = is_json(*files.features)
+                          ? read_feature_lists(JsonFile::read(*files.features), ids)
+                          : read_feature_table(*files.features, options, ids,
+                                               both ? tables.labels.column : std::string());
+    if (!tables.features.has_ids) count_rows(tables, tables.features.rows, files.features->path);
+  }
+  return tables;
 }
 
-// Row i of a table without ids is node i: then its rows are all the nodes there are.
-void check_against_rows(const EdgeTable& edges, size_t rows, const fs::path& table,
-                        const fs::path& path) {
-  for (size_t e = 0; e < edges.sources.size(); ++e)
-    for (uint64_t id : {edges.sources[e], edges.targets[e]})
-      require(id < rows, "{}: edge {} names node {}, but {} has {} rows", path.string(), e + 1, id,
-              table.string(), rows);
+bool is_labelled(const Labels& labels, size_t node) {
+  return labels.task == Task::classes ? labels.classes[node] >= 0
+                                      : !std::isnan(labels.values[node]);
 }
 
-bool contains(const std::string& text, std::initializer_list<const char*> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](const char* word) { return text.find(word) != std::string::npos; });
+// A tenth of the labelled nodes without edges, or without features, is more than chance: then two
+// files do not mean the same nodes.
+void warn_about(size_t count, size_t labelled, const char* lack, const fs::path& path) {
+  if (count == 0) return;
+  log("{}{}: {} of {} labelled nodes have no {}", 10 * count > labelled ? "warning: " : "",
+      path.string(), count, labelled, lack);
 }
 
-void set_once(fs::path& slot, const fs::path& found, const char* what) {
-  require(slot.empty(),
-          "{} and {} both look like {}; name one with --edges, --features or --labels",
-          slot.string(), found.string(), what);
-  slot = found;
+void compare_nodes(const Draft& draft, const NodeTables& tables, const fs::path& labels) {
+  std::vector<bool> has_edge(draft.nodes), has_features(draft.nodes, !tables.features.has_ids);
+  for (NodeId node : draft.sources.span()) has_edge[node] = true;
+  for (NodeId node : draft.targets.span()) has_edge[node] = true;
+  for (NodeId node : tables.features.ids) has_features[node] = true;
+  size_t labelled = 0, no_edge = 0, no_features = 0;
+  for (size_t node = 0; node < draft.nodes; ++node) {
+    if (!is_labelled(draft.labels, node)) continue;
+    ++labelled;
+    no_edge += !has_edge[node];
+    no_features += !has_features[node];
+  }
+  warn_about(no_edge, labelled, "edge", labels);
+  warn_about(no_features, labelled, "row of features", labels);
+}
+
+void place(Draft& draft, const NodeTables& tables, const NodeFiles& files,
+           const ReadOptions& options) {
+  if (files.labels) place_labels(draft, tables.labels, options.task, files.labels->path);
+  if (files.features)
+    draft.features = place_features(tables.features, draft.nodes, files.features->path);
+}
+
+// MatrixMarket counts its nodes, and calls them 1, 2, ..
+NodeKeys keys_from_one(size_t nodes) {
+  std::vector<uint64_t> numbers(nodes);
+  std::iota(numbers.begin(), numbers.end(), uint64_t{1});
+  NodeKeys keys;
+  keys.numbers = share(std::move(numbers));
+  return keys;
+}
+
+// How many nodes there are, once all ids are known; ids become final.
+size_t settle(NodeIds& ids, EdgeTable& edges, NodeTables& tables, const fs::path& path) {
+  if (edges.declared_nodes > 0) {
+    require(tables.counted.empty() || tables.rows == edges.declared_nodes,
+            "{} has {} rows for {} nodes", tables.counted.string(), tables.rows,
+            edges.declared_nodes);
+    return edges.declared_nodes;
+  }
+  size_t nodes = tables.counted.empty() ? ids.settle(path)
+                                        : ids.settle_rows(tables.rows, tables.counted, path);
+  require(nodes < UINT32_MAX, "{}: {} nodes, expected fewer than 2^32", path.string(), nodes);
+  for (auto provisional : {edges.sources.span(), edges.targets.span(), std::span(tables.labels.ids),
+                           std::span(tables.features.ids)})
+    ids.renumber(provisional);
+  return nodes;
 }
 
 }  // namespace
 
-TableFiles find_tables(const fs::path& folder) {
-  TableFiles files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
-    std::string name = entry.path().filename().string();
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (!contains(name, {".csv", ".tsv", ".txt", ".json", ".edges"})) continue;
-    if (contains(name, {"readme", "licen"})) continue;
-    if (contains(name, {"edge"}))
-      set_once(files.edges, entry.path(), "the edge list");
-    else if (contains(name, {"target", "label", "class"}))
-      set_once(files.labels, entry.path(), "the labels");
-    else if (contains(name, {"feat", ".json"}))
-      set_once(files.features, entry.path(), "the features");
+Draft draft_of_tables(const TextFile& edge_file, const TextFile* labels, const TextFile* features,
+                      const ReadOptions& options) {
+  NodeIds ids;
+  EdgeTable edges = read_edge_table(edge_file, options, ids);
+  Draft draft;
+  draft.path = edge_file.path;
+  if (edges.declared_nodes > 0) {
+    draft.keys = keys_from_one(edges.declared_nodes);
+    ids.close(draft.keys, edges.declared_nodes);
   }
-  require(!files.edges.empty(),
-          "{} is a folder of no kind we know: expected raw/edge.csv.gz (OGB), "
-          "out1_graph_edges.txt (Geom-GCN), or a file with 'edge' in its name",
-          folder.string());
-  return files;
+  NodeFiles files{labels, features};
+  NodeTables tables = read_node_tables(files, options, ids);
+  draft.nodes = settle(ids, edges, tables, edge_file.path);
+  draft.sources = std::move(edges.sources);
+  draft.targets = std::move(edges.targets);
+  draft.edge_width = edges.width;
+  draft.edge_values = std::move(edges.values);
+  if (draft.keys.empty()) draft.keys = ids.keys();
+  place(draft, tables, files, options);
+  if (labels) compare_nodes(draft, tables, labels->path);
+  return draft;
 }
 
 Draft read_table_files(const TableFiles& files, const ReadOptions& options) {
+  TextFile labels, features;
+  if (!files.labels.empty()) labels = TextFile::open(files.labels);
+  if (!files.features.empty()) features = TextFile::open(files.features);
+  return draft_of_tables(TextFile::open(files.edges), files.labels.empty() ? nullptr : &labels,
+                         files.features.empty() ? nullptr : &features, options);
+}
+
+Dataset with_tables(Dataset dataset, const TableFiles& paths, const ReadOptions& options) {
   NodeIds ids;
-  EdgeTable edges = read_edge_table(CsvReader::open(files.edges), ids);
-  LabelTable labels;
-  FeatureTable features;
-  size_t rows = 0;
-  fs::path counted;
-  if (!files.labels.empty()) {
-    labels = read_label_table(CsvReader::open(files.labels), options.label_column, ids);
-    if (!labels.has_ids) rows = labels.values.size(), counted = files.labels;
-  }
-  if (!files.features.empty()) {
-    features = read_features(files.features, ids);
-    if (!features.has_ids) rows = features.rows, counted = files.features;
-  }
-  if (!counted.empty()) {
-    require(!ids.are_text(), "{} has no column called id, which node names in {} need",
-            counted.string(), files.edges.string());
-    check_against_rows(edges, rows, counted, files.edges);
-  }
+  ids.close(dataset.keys, dataset.nodes());
+  TextFile labels, features;
+  NodeFiles files;
+  if (!paths.labels.empty()) labels = TextFile::open(paths.labels), files.labels = &labels;
+  if (!paths.features.empty())
+    features = TextFile::open(paths.features), files.features = &features;
+  NodeTables tables = read_node_tables(files, options, ids);
   Draft draft;
-  draft.path = files.edges;
-  draft.nodes = ids.settle({&edges.sources, &edges.targets, &labels.ids, &features.ids}, rows);
-  require(draft.nodes < UINT32_MAX, "{}: {} nodes, expected fewer than 2^32", files.edges.string(),
-          draft.nodes);
-  draft.sources.assign(edges.sources.begin(), edges.sources.end());
-  edges.sources = {};
-  draft.targets.assign(edges.targets.begin(), edges.targets.end());
-  edges.targets = {};
-  if (!files.labels.empty()) place_labels(draft, labels, files.labels);
-  if (!files.features.empty())
-    draft.features = place_features(features, draft.nodes, files.features);
-  return draft;
+  draft.nodes = dataset.nodes();
+  require(tables.counted.empty() || tables.rows == draft.nodes, "{} has {} rows for {} nodes",
+          tables.counted.string(), tables.rows, draft.nodes);
+  place(draft, tables, files, options);
+  if (files.features) dataset.features = std::move(draft.features);
+  if (files.labels) {
+    dataset.labels = std::move(draft.labels);
+    dataset.class_names = std::move(draft.class_names);
+  }
+  validate(dataset);
+  return dataset;
 }
 
 }  // namespace spex

@@ -1,0 +1,30 @@
+// What one field of a table holds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace spex {
+
+enum class FieldKind { missing, number, date, text };
+
+// `decimal_comma`: 0,5 is a number as well, as in tables whose fields a semicolon separates.
+FieldKind kind_of(std::string_view field, bool decimal_comma = false);
+
+bool is_missing(std::string_view field);         // empty, NA, N/A, NaN, null, none, ?
+bool looks_like_date(std::string_view field);    // 2024-01-31, 31.1.2024, 1/31/24, a time after it
+bool looks_like_number(std::string_view field);  // of any size, also not finite
+
+// Numbers as whole fields, spaces around them allowed. False if the field is not one.
+bool parse_number(std::string_view field, int64_t& value);
+bool parse_number(std::string_view field, float& value);  // NaN and infinity are parsed as such
+bool parse_number(std::string_view field, float& value, bool decimal_comma);
+
+std::string_view trim(std::string_view field);
+std::string lower_case(std::string_view text);
+
+// A field for a message: quoted, and cut if it is long.
+std::string shown(std::string_view field);
+
+}  // namespace spex
