@@ -93,7 +93,7 @@ inline RunRecord record() {
   s.peak_rss_bytes = 241'000'000;
   add_details(record.details);
   add_phase(record, "estimator", 0, 120);
-  for (size_t seed = 0; seed < 3; ++seed) add_phase(record, "final", seed, 100);
+  for (size_t seed = 0; seed < 3; ++seed) add_phase(record, "spexphormer", seed, 100);
   Config config;
   config.data = s.data;
   record.config = config_keys(config);

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <string>
 
+#include "cli/compare.h"
 #include "cli/data.h"
 #include "cli/estimate.h"
 #include "cli/generate.h"
@@ -29,6 +30,7 @@ void add_commands(CLI::App& app) {
   add_estimate_command(app);
   add_predict_command(app);
   add_models_command(app);
+  add_compare_command(app);
   add_report_command(app);
   CLI::App* data = app.add_subcommand("data", "Look at, convert or make data sets");
   data->require_subcommand(1);

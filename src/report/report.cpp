@@ -43,11 +43,14 @@ std::string dump(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+std::string data_of(const RunRecord& record) {
+  return fmt::format(R"({{"summary":{},"details":{},"curves":{},"config":{}}})",
+                     to_json(record.summary), to_json(record.details),
+                     dump(curves(record.epochs)), dump(settings(record.config)));
+}
+
 // JSON inside <script>: without "<", nothing in it can end the element or open a comment.
-std::string data_blob(const RunRecord& record) {
-  std::string json = fmt::format(R"({{"summary":{},"details":{},"curves":{},"config":{}}})",
-                                 to_json(record.summary), to_json(record.details),
-                                 dump(curves(record.epochs)), dump(settings(record.config)));
+std::string inside_script(const std::string& json) {
   std::string safe;
   safe.reserve(json.size());
   for (char c : json) c == '<' ? safe += "\\u003c" : safe += c;
@@ -79,20 +82,27 @@ std::string fill(std::string_view rest, const std::map<std::string_view, std::st
   return out.append(rest);
 }
 
-}  // namespace
-
-std::string render_report(const RunRecord& record) {
-  std::string title = escape_html(record.summary.data + ", " + record.summary.model);
-  std::string data = data_blob(record);
-  return fill(assets::page, {{"title", title},
+std::string page(const std::string& title, const std::string& json, std::string_view script) {
+  std::string name = escape_html(title), data = inside_script(json);
+  return fill(assets::page, {{"title", name},
                              {"style", assets::style},
                              {"charts", assets::charts},
                              {"data", data},
-                             {"script", assets::script}});
+                             {"script", script}});
+}
+
+}  // namespace
+
+std::string render_report(const RunRecord& record) {
+  return page(record.summary.data + ", " + record.summary.model, data_of(record), assets::script);
 }
 
 void write_report(const std::filesystem::path& run) {
   write_text(run / "report.html", render_report(load_record(run)));
+}
+
+std::string render_comparison(const Comparison& comparison) {
+  return page(comparison.data + ", models compared", to_json(comparison), assets::compare_script);
 }
 
 }  // namespace spex

@@ -9,18 +9,5 @@ function pageHeader({summary}) {
       themeButton());
 }
 
-function pageFooter() {
-  return element('footer', {}, `This file needs nothing else: data, style and charts (Chart.js ${Chart.version}, MIT licence) are inside.`);
-}
-
-function build(run) {
-  const parts = [pageHeader, resultSection, trainingSection, attentionSection, keptSection, mistakesSection, graphSection, costSection, settingsSection, pageFooter];
-  document.documentElement.dataset.theme = theme();
-  document.getElementById('page').append(...parts.map((part) => part(run)).filter((part) => part));
-  applyTheme();
-  redrawCharts();
-}
-
-build(JSON.parse(document.getElementById('run').textContent));
-// A timer and not an animation frame: a headless browser under load may never paint one.
-if (location.hash === '#selfcheck') window.addEventListener('load', () => setTimeout(selfCheck, 200));
+buildPage(JSON.parse(document.getElementById('run').textContent),
+    [pageHeader, resultSection, trainingSection, attentionSection, keptSection, mistakesSection, graphSection, costSection, settingsSection, pageFooter]);

@@ -1,12 +1,11 @@
 // How training went: loss and metric of each phase, learning rate, temperature.
 
-const PHASE_TITLES = {estimator: 'Estimator', final: 'Final network'};
-const phaseTitle = (phase) => PHASE_TITLES[phase] ?? phase;
+const phaseTitle = (phase) => phase.charAt(0).toUpperCase() + phase.slice(1);
 
 function aboutPhases(phases, summary) {
-  const estimator = phases.has('estimator') ? 'The estimator, a narrow network, sees all edges and learns where to look. ' : '';
   const edges = summary.edges_kept_percent < 100 ? 'only the sampled edges' : 'all edges';
-  return `${estimator}The final network, wide enough for the task, sees ${edges}. One line per seed.`;
+  if (phases.size < 2) return `${phaseTitle(summary.model)}. One line per seed.`;
+  return `The estimator, a narrow network, sees all edges and learns where to look. The final network, wide enough for the task, sees ${edges}. One line per seed.`;
 }
 
 const ofSeed = (curve) => `, seed ${curve.seed}`;
@@ -72,7 +71,7 @@ function trainingSection({summary, curves}) {
   for (const curve of curves) phases.set(curve.phase, [...(phases.get(curve.phase) ?? []), curve]);
   const best = new Map(summary.final.seeds.map((s) => [s.seed, s.best_epoch]));
   const figures = [...phases].flatMap(([phase, ofPhase]) => [
-    lossFigure(phase, ofPhase), metricFigure(phase, ofPhase, summary.metric, phase === 'final' ? best : new Map())]);
+    lossFigure(phase, ofPhase), metricFigure(phase, ofPhase, summary.metric, phase === summary.model ? best : new Map())]);
   return section('Training', aboutPhases(phases, summary),
       element('div', {class: 'charts'}, figures, rateFigure(phases), temperatureFigure(curves)));
 }

@@ -1,0 +1,113 @@
+#include "cli/compare.h"
+
+#include <fmt/core.h>
+#include <spex/core/error.h>
+#include <spex/core/files.h>
+#include <spex/core/log.h>
+#include <spex/core/text.h>
+#include <spex/report/report.h>
+#include <spex/run/compare.h>
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <sstream>
+
+#include "cli/progress.h"
+#include "cli/settings.h"
+
+namespace spex::cli {
+namespace {
+
+struct Request {
+  Settings settings;
+  std::string models, splits;
+  std::filesystem::path out;
+};
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::stringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');)
+    if (!word.empty()) words.push_back(word);
+  return words;
+}
+
+// "all", or numbers such as 0,3,5; empty: the one that the settings choose.
+std::vector<size_t> splits_of(const std::string& text, const Dataset& data) {
+  std::vector<size_t> splits;
+  if (text == "all")
+    for (size_t i = 0; i < data.splits.size(); ++i) splits.push_back(i);
+  else
+    for (const std::string& word : words_of(text)) splits.push_back(parse_count(word, "--splits"));
+  require(text.empty() || !splits.empty(),
+          "{} stores no splits; leave --splits out, and --seeds gives several trainings", data.name);
+  for (size_t split : splits)
+    require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
+            data.splits.size());
+  return splits;
+}
+
+// A model's own settings count for that model alone.
+Config config_of(Settings settings, const std::string& model, const std::vector<std::string>& all,
+                 const Dataset& data) {
+  settings.model = model;
+  std::erase_if(settings.assignments, [&](const std::string& assignment) {
+    std::string section = assignment.substr(0, assignment.find('.'));
+    return section != model && std::find(all.begin(), all.end(), section) != all.end();
+  });
+  return resolve(settings, data);
+}
+
+void compare(const Request& request) {
+  Progress progress;
+  set_log_sink([&](std::string_view text) { progress.line(text); });
+  catch_interrupts();
+  Dataset data = open_data(request.settings.data);
+  CompareRequest wanted;
+  wanted.out = request.out;
+  wanted.splits = splits_of(request.splits, data);
+  std::vector<std::string> names = words_of(request.models);
+  for (const std::string& name : names)
+    wanted.configs.push_back(config_of(request.settings, name, names, data));
+  for (Config& config : wanted.configs) config.threads = use_threads(config.threads);
+  RunHooks hooks;
+  hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {
+    progress.epoch(record, epochs);
+  };
+  hooks.stop = interrupted;
+  std::optional<Comparison> comparison = compare_models(data, wanted, hooks);
+  progress.finish();
+  set_log_sink({});
+  require(comparison.has_value(), "stopped; the same command goes on from the last epoch");
+  write_text(request.out / "compare.html", render_comparison(*comparison));
+  fmt::print("{}report: {}\n", to_table(*comparison), (request.out / "compare.html").string());
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("compare", "Train several models on the same splits and compare them");
+  auto request = std::make_shared<Request>();
+  add_settings(*command, request->settings);
+  command->add_option("--models", request->models, "Their names, as gcn,mlp; spex models lists them")
+      ->type_name("NAMES")
+      ->required();
+  command->add_option("--seeds", request->settings.seeds, "Networks to train on each split (1)")
+      ->type_name("N")
+      ->check(refuse_negative);
+  command
+      ->add_option("--splits", request->splits,
+                   "Stored splits to train on: all, or numbers such as 0,3,5 (the one of --split)")
+      ->type_name("LIST");
+  command->add_option("--out", request->out, "A folder: a run directory per model and split inside")
+      ->type_name("DIR")
+      ->default_val("runs/compare");
+  command->footer(
+      "Example:\n"
+      "  spex compare minesweeper --models mlp,gcn,exphormer --seeds 3 --out runs/compared\n"
+      "The same command continues a comparison that was stopped.");
+  command->callback([request] { compare(*request); });
+}
+
+}  // namespace spex::cli

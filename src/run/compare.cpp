@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+#include <spex/core/error.h>
+#include <spex/core/files.h>
+#include <spex/core/log.h>
+#include <spex/core/text.h>
+#include <spex/run/compare.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "run/json_fields.h"
+
+namespace spex {
+
+// The keys of compare.json; found by their argument.
+void fields(auto& io, ComparedRun& r) {
+  io("split", r.split);
+  io("seed", r.seed);
+  io("val", r.validation);
+  io("test", r.test);
+}
+
+void fields(auto& io, EpochRecord& r) {
+  io("epoch", r.epoch);
+  io("train_loss", r.train_loss);
+  io("validation", r.validation);
+}
+
+void fields(auto& io, ComparedModel& m) {
+  io("model", m.model);
+  io("test_mean", m.mean);
+  io("test_std", m.deviation);
+  io("best", m.best);
+  io("within_noise", m.within_noise);
+  io("epoch_seconds", m.epoch_seconds);
+  io("seconds", m.seconds);
+  io("peak_bytes", m.peak_bytes);
+  io("parameters", m.parameters);
+  io("runs", m.runs);
+  io("curve", m.curve);
+}
+
+void fields(auto& io, Comparison& c) {
+  io("data", c.data);
+  io("metric", c.metric);
+  io("models", c.models);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Moments {
+  double mean = 0, deviation = 0;  // n - 1 in the denominator; 0 for one number
+};
+
+Moments moments(const std::vector<double>& values) {
+  Moments m;
+  auto count = static_cast<double>(values.size());
+  for (double value : values) m.mean += value / count;
+  for (double value : values) m.deviation += std::pow(value - m.mean, 2);
+  m.deviation = values.size() > 1 ? std::sqrt(m.deviation / (count - 1)) : 0.0;
+  return m;
+}
+
+std::vector<double> tests_of(const ComparedModel& model) {
+  std::vector<double> tests;
+  for (const ComparedRun& run : model.runs) tests.push_back(run.test);
+  return tests;
+}
+
+// One model on one split, in a folder of its own.
+RunResult run_split(const Dataset& data, Config config, const CompareRequest& request,
+                    const fs::path& out, const RunHooks& hooks) {
+  RunOptions options;
+  options.out = out;
+  options.checkpoint_seconds = request.checkpoint_seconds;
+  options.resume = fs::exists(RunFiles{out}.config());
+  return run_training(make_problem(data, config), config, options, hooks);
+}
+
+void add_run(ComparedModel& model, const RunRecord& record, size_t split) {
+  const RunSummary& s = record.summary;
+  for (const SeedResult& seed : s.seeds)
+    model.runs.push_back({split, seed.seed, seed.validation, seed.test});
+  model.epoch_seconds = std::max(model.epoch_seconds, s.final.epoch_seconds);
+  model.seconds += s.seconds;
+  model.peak_bytes = std::max({model.peak_bytes, s.final.peak_bytes, s.estimator.peak_bytes});
+  model.parameters = s.final.parameters;
+  if (!model.curve.empty()) return;
+  for (const EpochRecord& each : record.epochs)
+    if (each.phase == s.model && each.seed == s.seeds.front().seed) model.curve.push_back(each);
+}
+
+}  // namespace
+
+void mark_best(std::vector<ComparedModel>& models) {
+  for (ComparedModel& model : models) {
+    Moments m = moments(tests_of(model));
+    model.mean = m.mean;
+    model.deviation = m.deviation;
+  }
+  auto best = std::max_element(models.begin(), models.end(),
+                               [](const auto& a, const auto& b) { return a.mean < b.mean; });
+  for (ComparedModel& model : models) {
+    std::vector<double> differences = tests_of(*best);
+    for (size_t i = 0; i < differences.size(); ++i) differences[i] -= model.runs.at(i).test;
+    Moments d = moments(differences);
+    double error = d.deviation / std::sqrt(static_cast<double>(differences.size()));
+    model.best = &model == &*best;
+    model.within_noise = !model.best && differences.size() > 1 && d.mean <= 2.0 * error;
+  }
+}
+
+std::optional<Comparison> compare_models(const Dataset& data, const CompareRequest& request,
+                                         const RunHooks& hooks) {
+  require(!request.configs.empty(), "a comparison needs at least one model");
+  for (const Config& config : request.configs) check(config);
+  Comparison comparison;
+  comparison.data = data.name;
+  for (const Config& each : request.configs) {
+    ComparedModel& model = comparison.models.emplace_back();
+    model.model = each.model;
+    std::vector<size_t> splits = request.splits;
+    if (splits.empty()) splits = {each.split.index};
+    for (size_t split : splits) {
+      Config config = each;
+      config.split.index = split;
+      log("{}, split {}", config.model, split);
+      fs::path out = request.out / config.model / fmt::format("split-{}", split);
+      RunResult result = run_split(data, config, request, out, hooks);
+      if (!result.finished) return std::nullopt;
+      add_run(model, result.record, split);
+      comparison.metric = result.record.summary.metric;
+    }
+  }
+  mark_best(comparison.models);
+  write_text(request.out / "compare.csv", to_csv(comparison));
+  write_text(request.out / "compare.json", to_json(comparison));
+  return comparison;
+}
+
+std::string to_csv(const Comparison& comparison) {
+  std::string text = "model,split,seed,val,test\n";
+  for (const ComparedModel& model : comparison.models)
+    for (const ComparedRun& run : model.runs)
+      text += fmt::format("{},{},{},{},{}\n", csv_field(model.model), run.split, run.seed,
+                          run.validation, run.test);
+  return text;
+}
+
+std::string to_json(const Comparison& comparison) {
+  return write_json(comparison, 2);
+}
+
+std::string to_table(const Comparison& comparison) {
+  std::string text =
+      fmt::format("{:<16} {:>18}  {:>12} {:>10} {:>12} {:>12}\n", "model",
+                  fmt::format("{} %", comparison.metric), "s per epoch", "s in all", "peak memory",
+                  "parameters");
+  for (const ComparedModel& m : comparison.models)
+    text += fmt::format("{:<16} {:>14}{:<4}  {:>12.3f} {:>10.1f} {:>12} {:>12}\n", m.model,
+                        fmt::format("{:.2f} ± {:.2f}", 100 * m.mean, 100 * m.deviation),
+                        m.best           ? " **"
+                        : m.within_noise ? " *"
+                                         : "",
+                        m.epoch_seconds, m.seconds, format_size(m.peak_bytes), m.parameters);
+  return text + fmt::format("** the best mean over {} trainings; * not told from it by the paired "
+                            "differences (two standard errors)\n",
+                            comparison.models.front().runs.size());
+}
+
+}  // namespace spex
