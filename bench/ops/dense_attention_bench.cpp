@@ -68,9 +68,9 @@ void measure(const char* name, size_t nodes, size_t width, size_t heads, bool so
     Matrix dy = noise(nodes, width, 4);
     size_t before = memory_use().current;
     reset_memory_peaks();
-    auto seconds = [from = std::chrono::steady_clock::now()]() mutable {
-      auto last = std::exchange(from, std::chrono::steady_clock::now());
-      return std::chrono::duration<double>(from - last).count();
+    auto seconds = [from = bench::seconds_used()]() mutable {
+      double last = std::exchange(from, bench::seconds_used());
+      return from - last;
     };
     Var out = softmax ? all_pairs_attention(tape, q, k, v, heads,
                                             {1.0F / std::sqrt(static_cast<float>(head)), {}})

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "machine.h"
+
 namespace spex::bench {
 
 // The preset of the twin's data set.
@@ -42,11 +44,6 @@ inline Dataset open_twin(const std::string& twin, const std::filesystem::path& f
   }
   trim_memory();
   return load_native(file);
-}
-
-inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // What a stretch of work needed: counted buffers, and the process's resident memory.
