@@ -1,6 +1,6 @@
 #include "cli/data.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/data/generators.h>
