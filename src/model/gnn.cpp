@@ -54,8 +54,7 @@ class Gnn : public Model {
     if (options_.residual)
       y = add(tape, y, in.apply_to_queries(tape, residual_[i], i, neighbourhood));
     y = norm_[i](tape, y, pass);
-    float rate = pass.training ? static_cast<float>(options_.dropout) : 0.0F;
-    return relu_dropped(tape, y, rate, dropout_random(pass, i));
+    return relu_dropped(tape, y, options_.dropout, pass, i);
   }
 
   GnnOptions options_;

@@ -136,6 +136,17 @@ Var dropped(Tape& tape, const Var& x, double rate, const Pass& pass, size_t site
   return dropout(tape, x, static_cast<float>(rate), dropout_random(pass, site));
 }
 
+Var relu_dropped(Tape& tape, const Var& x, double rate, const Pass& pass, size_t site) {
+  return relu_dropped(tape, x, pass.training ? static_cast<float>(rate) : 0.0F,
+                      dropout_random(pass, site));
+}
+
+Var add_dropped(Tape& tape, const Var& x, const Var& branch, double rate, const Pass& pass,
+                size_t site) {
+  return add_dropped(tape, x, branch, pass.training ? static_cast<float>(rate) : 0.0F,
+                     dropout_random(pass, site));
+}
+
 void inspect(const Pass& pass, const std::string& stage, const Var& value) {
   if (pass.inspect) pass.inspect(stage, value.value());
 }

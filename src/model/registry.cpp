@@ -4,8 +4,13 @@
 #include <spex/model/registry.h>
 #include <spex/model/spexphormer.h>
 
+#include "model/difformer.h"
 #include "model/gnn.h"
+#include "model/gps.h"
 #include "model/mlp.h"
+#include "model/nodeformer.h"
+#include "model/polynormer.h"
+#include "model/sgformer.h"
 
 namespace spex {
 namespace {
@@ -51,6 +56,26 @@ const std::vector<ModelInfo>& models() {
        [] { return GnnOptions::of(Convolution::gcn); }},
       {"sage", "means over neighbours with a linear residual, tuned", plain(500, 0.005, 5e-4),
        [] { return GnnOptions::of(Convolution::sage); }},
+      {"exphormer-gcn",
+       "exphormer with a GCN beside the attention of every layer",
+       {},
+       [] { return GpsOptions::exphormer(Convolution::gcn); }},
+      {"exphormer-gat",
+       "exphormer with a GAT beside the attention of every layer",
+       {},
+       [] { return GpsOptions::exphormer(Convolution::gat); }},
+      {"gps",
+       "GraphGPS: a convolution beside softmax attention over all pairs, for small graphs",
+       {},
+       options<GpsOptions>},
+      {"polynormer", "gated GAT layers, then gated linear attention over all nodes",
+       plain(900, 0.001, 0), options<PolynormerOptions>},
+      {"sgformer", "one layer of linear attention over all nodes beside a GCN",
+       plain(500, 0.01, 5e-4), options<SgformerOptions>},
+      {"difformer", "diffusion over all nodes and along the edges (DIFFormer-s)",
+       plain(500, 0.001, 5e-4), options<DifformerOptions>},
+      {"nodeformer", "softmax attention over all nodes through random features",
+       plain(500, 0.001, 5e-4), options<NodeformerOptions>},
   };
   return all;
 }

@@ -25,7 +25,7 @@ struct Call {
   ConstMatrixView keys(size_t h) const { return k.value().columns(h * key_width, key_width); }
   size_t values_at(size_t h) const { return h * value_width; }
   float weight(size_t j, size_t h) const {
-    return options.key_weights.data ? options.key_weights(j, h) : 1.0F;
+    return options.key_weights ? options.key_weights.value()(j, h) : 1.0F;
   }
 
   // w [v 1] of a block of keys.
@@ -73,10 +73,11 @@ void check(const Call& c) {
   require(c.options.own_value == 0 || c.q.rows() == c.v.rows(),
           "linear attention: {} queries have no values of their own among {}", c.q.rows(),
           c.v.rows());
-  ConstMatrixView weights = c.options.key_weights;
-  require(!weights.data || (weights.rows == c.k.rows() && weights.cols == c.heads),
-          "linear attention: {} x {} key weights for {} keys and {} heads", weights.rows,
-          weights.cols, c.k.rows(), c.heads);
+  const Var& weights = c.options.key_weights;
+  require(!weights || (weights.rows() == c.k.rows() && weights.cols() == c.heads),
+          "linear attention: {} x {} key weights for {} keys and {} heads", weights.rows(),
+          weights.cols(), c.k.rows(), c.heads);
+  require(!weights.gradient(), "linear attention: key weights must be a constant");
   require_packed(c.v.value(), "linear attention");
 }
 

@@ -145,12 +145,15 @@ struct Measured {
   double train_bytes = 0, evaluate_bytes = 0, train_seconds = 0, evaluate_seconds = 0;
 };
 
-// The quickest of a few times of each, and the peak above what was there before.
-Measured measure(Model& model, const ModelInput& input, const Neighbourhood& neighbourhood) {
+// The quickest of a few times of each, and the peak above what was there before. Of the last epoch:
+// models that grow while they are trained are whole then.
+Measured measure(Model& model, const ModelInput& input, const Neighbourhood& neighbourhood,
+                 size_t epochs) {
   Measured best{0, 0, 1e30, 1e30};
   for (int round = 0; round < 3; ++round) {
     Pass pass;
     pass.training = true;
+    pass.epoch = epochs - 1;
     Var penalty;
     pass.penalty = &penalty;
     size_t before = memory_use().current;
@@ -171,7 +174,9 @@ Measured measure(Model& model, const ModelInput& input, const Neighbourhood& nei
     Stopwatch forward;
     {
       Tape tape(false);
-      model.forward(tape, input, neighbourhood, {});
+      Pass evaluation;
+      evaluation.epoch = epochs - 1;
+      model.forward(tape, input, neighbourhood, evaluation);
     }
     best.evaluate_seconds = std::min(best.evaluate_seconds, forward.seconds());
     best.evaluate_bytes = static_cast<double>(memory_use().peak - before);
@@ -258,7 +263,7 @@ StepCost probe_whole(const PlanInput& in, const Phase& phase, const ExpanderConf
     auto count = static_cast<size_t>(size * part);
     ProbeFeatures features(in, count);
     ProbeGraphs graphs(in, needs, expander, count, share);
-    return measure(*model, features.input(), graphs.neighbourhood);
+    return measure(*model, features.input(), graphs.neighbourhood, phase.recipe.epochs);
   });
   double edges = 0;
   for (size_t l = 0; l < needs.layers; ++l) {
@@ -298,7 +303,7 @@ StepCost probe_batch(const PlanInput& in, const Phase& phase, const LayerNodes& 
     std::vector<NodeId> numbers(scaled(nodes[0]));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<NodeId>(i);
     return measure(*model, features.input(),
-                   sampled_neighbourhood(attention, local, &whole, numbers));
+                   sampled_neighbourhood(attention, local, &whole, numbers), phase.recipe.epochs);
   });
   add_fetching(cost, needs, largest, edges, size);
   return cost;

@@ -6,6 +6,7 @@
 #include <spex/graph/builder.h>
 #include <spex/graph/expander.h>
 #include <spex/model/layers.h>
+#include <spex/ops/elementwise.h>
 #include <spex/ops/losses.h>
 
 #include <algorithm>
@@ -81,10 +82,27 @@ inline Table relu(Table x) {
   return x;
 }
 
-inline Table sum(const Table& a, const Table& b) {
+// wa a + wb b
+inline Table combination(const Table& a, double wa, const Table& b, double wb) {
   Table y = a;
-  for (size_t i = 0; i < y.values.size(); ++i) y.values[i] += b.values[i];
+  for (size_t i = 0; i < y.values.size(); ++i) y.values[i] = wa * y.values[i] + wb * b.values[i];
   return y;
+}
+
+inline Table sum(const Table& a, const Table& b) {
+  return combination(a, 1.0, b, 1.0);
+}
+
+// Number by number; b may be one row, which then serves for all.
+inline Table times(const Table& a, const Table& b) {
+  Table y = a;
+  for (size_t i = 0; i < y.values.size(); ++i) y.values[i] *= b.values[i % b.values.size()];
+  return y;
+}
+
+inline Table sigmoid(Table x) {
+  for (double& value : x.values) value = 1.0 / (1.0 + std::exp(-value));
+  return x;
 }
 
 // Row i lists its neighbours with their types; log_score is 0 where there is none.
@@ -186,21 +204,37 @@ struct Example {
   }
 };
 
+// What a test may say besides the formula.
+struct ModelCheck {
+  Pass pass = {};
+  // What the model adds to the loss; empty: it may add what it likes, nobody asks.
+  std::function<double(const ReferenceModel&, const Table&)> penalty = {};
+  std::string idle = "";  // parameters whose names begin so take no part
+};
+
 // The loss of a training pass over all nodes, and the gradient of every entry of every parameter,
 // against central differences of the double-precision program. `forward` gives the logits of the
 // features (kNodes x kInputs) with the reference's parameters.
 inline void expect_model_matches(
     Model& model, const Neighbourhood& neighbourhood,
-    const std::function<Table(const ReferenceModel&, const Table&)>& forward, Pass pass = {}) {
+    const std::function<Table(const ReferenceModel&, const Table&)>& forward,
+    const ModelCheck& check = {}) {
   Example example;
   disturb(model.parameters());
   ReferenceModel reference(model.parameters());
-  auto reference_loss = [&] { return example.loss(forward(reference, example.table())); };
+  auto reference_loss = [&] {
+    double loss = example.loss(forward(reference, example.table()));
+    return check.penalty ? loss + check.penalty(reference, example.table()) : loss;
+  };
 
   Tape tape;
+  Pass pass = check.pass;
+  Var penalty;
   pass.training = true;
+  if (check.penalty) pass.penalty = &penalty;
   Var logits = model.forward(tape, {example.features.view(), nullptr}, neighbourhood, pass);
   Var loss = softmax_cross_entropy(tape, logits, example.classes, example.rows);
+  if (penalty) loss = add(tape, loss, penalty);
   EXPECT_NEAR(loss.value()(0, 0), reference_loss(), 1e-5);
   model.parameters().zero_gradients();
   tape.backward(loss);
@@ -220,8 +254,9 @@ inline void expect_model_matches(
       ASSERT_NEAR(parameter.gradient.data()[i], expected, 2e-5 + 1e-4 * std::abs(expected))
           << parameter.name << ", entry " << i;
     }
+    bool idle = !check.idle.empty() && parameter.name.starts_with(check.idle);
     // Some biases cancel: before batch norm, and those all edges of a softmax share.
-    EXPECT_TRUE(largest > 1e-4 || parameter.name.ends_with("bias"))
+    EXPECT_TRUE(idle || largest > 1e-4 || parameter.name.ends_with("bias"))
         << parameter.name << " does not matter to the loss: a check that cannot fail";
   }
 }

@@ -31,14 +31,14 @@ void expect_matches_reference(const TransformerOptions& options, const Neighbour
                               const ReferenceRows& graph, float temperature = 1.0F,
                               size_t types = 3) {
   Transformer model(tiny_shape(types), options, 11);
-  Pass pass;
-  pass.temperature = temperature;
+  ModelCheck check;
+  check.pass.temperature = temperature;
   expect_model_matches(
       model, neighbourhood,
       [&](const ReferenceModel& reference, const Table& features) {
         return ReferenceTransformer(options, reference).forward(features, graph, temperature);
       },
-      pass);
+      check);
 }
 
 Neighbourhood whole(const AttentionGraph& graph, const AttentionGraph& transposed) {

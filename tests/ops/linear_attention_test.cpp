@@ -27,7 +27,7 @@ std::vector<double> plain(const std::vector<double>& q, const std::vector<double
         double score = 0;
         for (size_t e = h * s.key_width; e < (h + 1) * s.key_width; ++e)
           score += q[i * qk + e] * k[j * qk + e];
-        if (o.key_weights.data) score *= o.key_weights(j, h);
+        if (o.key_weights) score *= o.key_weights.value()(j, h);
         denominator += score;
         for (size_t d = 0; d < s.value_width; ++d)
           sum[d] += (score + o.value_sum) * v[j * vw + h * s.value_width + d];
@@ -74,9 +74,9 @@ TEST(LinearAttention, MatchesDoublePrecisionForAllThreeModels) {
 }
 
 TEST(LinearAttention, ServesOtherKeysWidthsAndWeights) {
-  Matrix weights = positive(21, 2, 9);
-  expect_formula({13, 21, 2, 6, 11}, {.key_weights = weights.view()});
-  expect_formula({300, 21, 2, 11, 3}, {.value_sum = 1.5F, .key_weights = weights.view()});
+  Var weights = Tape().constant(positive(21, 2, 9));
+  expect_formula({13, 21, 2, 6, 11}, {.key_weights = weights});
+  expect_formula({300, 21, 2, 11, 3}, {.value_sum = 1.5F, .key_weights = weights});
   expect_formula({0, 3, 1, 4, 4}, {.constant = 1.0F});
   expect_formula({3, 0, 1, 4, 4}, {.constant = 1.0F});
 }
@@ -109,10 +109,9 @@ TEST(LinearAttention, RejectsShapesThatDoNotMatch) {
   EXPECT_THROW(linear_attention(tape, var(4, 6), var(4, 6), var(5, 6), 2, {}), Error);
   EXPECT_THROW(linear_attention(tape, var(4, 6), var(5, 6), var(5, 6), 2, {.own_value = 1.0F}),
                Error);
-  Matrix weights = random_matrix(4, 3, 1);
-  EXPECT_THROW(
-      linear_attention(tape, var(4, 6), var(4, 6), var(4, 6), 2, {.key_weights = weights.view()}),
-      Error);
+  Var weights = tape.constant(random_matrix(4, 3, 1));
+  EXPECT_THROW(linear_attention(tape, var(4, 6), var(4, 6), var(4, 6), 2, {.key_weights = weights}),
+               Error);
 }
 
 TEST(NormalizeMatrix, MatchesDoublePrecisionForwardAndBackward) {

@@ -16,10 +16,9 @@ Dataset mines(size_t side) {
   return generate_minesweeper(options);
 }
 
-// Peaks of counted memory of two epochs of each phase, by its name.
-std::map<std::string, size_t> measure(const Problem& problem, Config config) {
+// Peaks of counted memory of each phase, by its name.
+std::map<std::string, size_t> measure(const Problem& problem, const Config& config) {
   TemporaryFolder folder;
-  for (Phase& phase : config.phases) phase.recipe.epochs = 2;
   RunOptions options;
   options.out = folder / "run";
   std::map<std::string, size_t> peaks;
@@ -33,6 +32,7 @@ std::map<std::string, size_t> measure(const Problem& problem, Config config) {
 
 void expect_forecast(Config config, size_t side, double within) {
   Dataset data = mines(side);
+  for (Phase& phase : config.phases) phase.recipe.epochs = 2;
   Plan plan = make_plan(plan_input(data, config), config);
   auto peaks = measure(make_problem(std::move(data), config), config);
   ASSERT_EQ(plan.phases.size(), peaks.size());
@@ -47,6 +47,12 @@ TEST(Planner, ForecastsTheBytesOfEveryModelWithinFifteenPercent) {
     SCOPED_TRACE(info.name);
     expect_forecast(Config(info.name), 80, 0.15);
   }
+}
+
+TEST(Planner, ForecastsAModelThatGrowsAsItIsInTheEnd) {
+  Config config("polynormer");
+  apply_setting(config, "polynormer.local_epochs=1");
+  expect_forecast(config, 60, 0.15);
 }
 
 TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {

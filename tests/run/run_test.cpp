@@ -115,10 +115,14 @@ TEST_P(SameFiles, StoppedAfterEveryEpochAndResumedGivesIdenticalFiles) {
 
 INSTANTIATE_TEST_SUITE_P(
     Run, SameFiles,
-    testing::Values("", "spexphormer.batch_size=64", "model=exphormer", "model=gcn",
-                    "model=gcn gcn.batch_size=150", "model=mlp mlp.batch_size=64",
-                    "spexphormer.batch_size=100 spexphormer.evaluate_every=4 "
-                    "spexphormer.resample_every=3 spexphormer.log_scores=true"));
+    testing::Values(
+        "", "spexphormer.batch_size=64", "model=exphormer", "model=gcn",
+        "model=gcn gcn.batch_size=150", "model=mlp mlp.batch_size=64",
+        "model=polynormer polynormer.epochs=6 polynormer.local_epochs=3 "
+        "polynormer.width=16 polynormer.heads=2",
+        "model=nodeformer nodeformer.epochs=5 nodeformer.draws=2 nodeformer.batch_size=150",
+        "spexphormer.batch_size=100 spexphormer.evaluate_every=4 "
+        "spexphormer.resample_every=3 spexphormer.log_scores=true"));
 
 TEST(Run, AnotherSeedGivesAnotherModel) {
   TemporaryFolder folder;

@@ -76,6 +76,10 @@ struct FeedForwardLayer {
 Random dropout_random(const Pass& pass, size_t site);
 // dropout(x) in training, x otherwise.
 Var dropped(Tape& tape, const Var& x, double rate, const Pass& pass, size_t site);
+// dropped(relu(x)) and x + dropped(branch), each in one pass over the numbers.
+Var relu_dropped(Tape& tape, const Var& x, double rate, const Pass& pass, size_t site);
+Var add_dropped(Tape& tape, const Var& x, const Var& branch, double rate, const Pass& pass,
+                size_t site);
 
 // Tells whoever looks for the first value that is not finite.
 void inspect(const Pass& pass, const std::string& stage, const Var& value);

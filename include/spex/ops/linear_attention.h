@@ -15,12 +15,12 @@ struct LinearAttentionOptions {
   float own_value = 0;  // a; unless it is 0, there are as many keys as queries
   float value_sum = 0;  // b
   float constant = 0;   // c
-  ConstMatrixView key_weights =
-      {};  // keys x heads: w_jh k_j stands for k_j in S and z; empty: ones
+  // keys x heads, a constant: w_jh k_j stands for k_j in S and z; empty: ones
+  Var key_weights = {};
 };
 
 // q: N x (heads K), k: M x (heads K), v: M x (heads D); the result is N x (heads D). Any of them
-// may be the same Var. The denominators must not be zero. Key weights must outlive the tape.
+// may be the same Var. The denominators must not be zero.
 Var linear_attention(Tape& tape, const Var& q, const Var& k, const Var& v, size_t heads,
                      const LinearAttentionOptions& options);
 
