@@ -117,6 +117,9 @@ INSTANTIATE_TEST_SUITE_P(
     Run, SameFiles,
     testing::Values("", "spexphormer.batch_size=64", "model=exphormer", "model=gcn",
                     "model=gcn gcn.batch_size=150", "model=mlp mlp.batch_size=64",
+                    "model=sign sign.epochs=8 sign.batch_size=64",
+                    "model=gat-nsampler gat-nsampler.epochs=8 gat-nsampler.batch_size=64",
+                    "model=graphsaint graphsaint.epochs=8 graphsaint.batch_size=30",
                     "spexphormer.batch_size=100 spexphormer.evaluate_every=4 "
                     "spexphormer.resample_every=3 spexphormer.log_scores=true"));
 
