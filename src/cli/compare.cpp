@@ -40,7 +40,8 @@ std::vector<size_t> splits_of(const std::string& text, const Dataset& data) {
   else
     for (const std::string& word : words_of(text)) splits.push_back(parse_count(word, "--splits"));
   require(text.empty() || !splits.empty(),
-          "{} stores no splits; leave --splits out, and --seeds gives several trainings", data.name);
+          "{} stores no splits; leave --splits out, and --seeds gives several trainings",
+          data.name);
   for (size_t split : splits)
     require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
             data.splits.size());
@@ -90,7 +91,8 @@ void add_compare_command(CLI::App& app) {
       app.add_subcommand("compare", "Train several models on the same splits and compare them");
   auto request = std::make_shared<Request>();
   add_settings(*command, request->settings);
-  command->add_option("--models", request->models, "Their names, as gcn,mlp; spex models lists them")
+  command
+      ->add_option("--models", request->models, "Their names, as gcn,mlp; spex models lists them")
       ->type_name("NAMES")
       ->required();
   command->add_option("--seeds", request->settings.seeds, "Networks to train on each split (1)")

@@ -20,8 +20,12 @@ Var LayerInput::apply(Tape& tape, const Linear& linear) const {
 
 Var LayerInput::apply_to_queries(Tape& tape, const Linear& linear, size_t l,
                                  const Neighbourhood& neighbourhood) const {
-  if (features) return neighbourhood.queries(tape, l, linear(tape, *features));
-  return linear(tape, neighbourhood.queries(tape, l, x));
+  if (is_sparse()) return neighbourhood.queries(tape, l, linear(tape, *features));
+  return linear(tape, neighbourhood.queries(tape, l, values(tape)));
+}
+
+Var LayerInput::values(const Tape& tape) const {
+  return features ? tape.constant(features->dense) : x;
 }
 
 ConvolutionLayer::ConvolutionLayer(Maker maker, const std::string& name, Convolution kind,
@@ -37,16 +41,37 @@ ConvolutionLayer::ConvolutionLayer(Maker maker, const std::string& name, Convolu
   a_query_ = &maker.uniform(name + ".a_query", 1, outputs, bound);
 }
 
+// Summing first is the same, and cheaper where a batch has many sources to a query, or where the
+// features are narrow: constants need no gradient, so nothing is summed in backward.
+bool ConvolutionLayer::sums_first(size_t l, const LayerInput& in,
+                                  const Neighbourhood& neighbourhood) const {
+  const std::optional<Pattern>& pattern = neighbourhood.layer(l).local;
+  if (in.is_sparse() || !pattern) return false;
+  bool many_sources = pattern->sources() > 2 * pattern->queries();
+  return many_sources ||
+         (in.features && in.features->dense.cols <= 2 * linear_.weight->value.cols());
+}
+
+// The sum or mean over neighbours, times W.
+Var ConvolutionLayer::neighbours(Tape& tape, size_t l, const LayerInput& in,
+                                 const Neighbourhood& neighbourhood) const {
+  auto over_neighbours = [&](const Var& x) {
+    return kind_ == Convolution::gcn ? neighbourhood.normalized_sum(tape, l, x)
+                                     : neighbourhood.mean(tape, l, x);
+  };
+  if (!sums_first(l, in, neighbourhood)) return over_neighbours(in.apply(tape, linear_));
+  return linear_(tape, over_neighbours(in.values(tape)));
+}
+
 Var ConvolutionLayer::operator()(Tape& tape, size_t l, const LayerInput& in,
                                  const Neighbourhood& neighbourhood) const {
-  Var s = in.apply(tape, linear_);
   Var bias = tape.parameter(*bias_);
-  if (kind_ == Convolution::gcn)
-    return add_row(tape, neighbourhood.normalized_sum(tape, l, s), bias);
-  if (kind_ == Convolution::sage) {
-    Var mean = add_row(tape, neighbourhood.mean(tape, l, s), bias);
-    return add(tape, mean, in.apply_to_queries(tape, own_, l, neighbourhood));
+  if (kind_ != Convolution::gat) {
+    Var y = add_row(tape, neighbours(tape, l, in, neighbourhood), bias);
+    if (kind_ == Convolution::gcn) return y;
+    return add(tape, y, in.apply_to_queries(tape, own_, l, neighbourhood));
   }
+  Var s = in.apply(tape, linear_);
   Var source = head_products(tape, s, tape.parameter(*a_source_), heads_);
   Var query =
       head_products(tape, neighbourhood.queries(tape, l, s), tape.parameter(*a_query_), heads_);

@@ -17,6 +17,8 @@ struct LayerInput {
   const ModelInput* features = nullptr;  // or
   Var x;
 
+  bool is_sparse() const { return features && features->sparse; }
+  Var values(const Tape& tape) const;                 // unless they are sparse
   Var apply(Tape& tape, const Linear& linear) const;  // to all rows
   // To the rows that layer l computes.
   Var apply_to_queries(Tape& tape, const Linear& linear, size_t l,
@@ -32,6 +34,10 @@ class ConvolutionLayer {
                  const Neighbourhood& neighbourhood) const;
 
  private:
+  bool sums_first(size_t l, const LayerInput& in, const Neighbourhood& neighbourhood) const;
+  Var neighbours(Tape& tape, size_t l, const LayerInput& in,
+                 const Neighbourhood& neighbourhood) const;
+
   Convolution kind_;
   size_t heads_;
   Linear linear_;                  // W

@@ -20,7 +20,7 @@ class Gnn : public Model {
     size_t inputs = shape.inputs;
     if (options.pre_linear) pre_ = Linear(maker, "pre", inputs, options.width, true);
     if (options.pre_linear) inputs = options.width;
-    for (size_t i = 0; i < options.layers; ++i, inputs = options.width) {
+    for (size_t i = 0; i < options.depth(); ++i, inputs = options.width) {
       std::string name = fmt::format("layers.{}.", i);
       layers_.emplace_back(maker, name + "conv", options.convolution, inputs, options.width,
                            options.heads);
@@ -72,10 +72,24 @@ std::unique_ptr<ModelOptions> GnnOptions::of(Convolution convolution) {
   return options;
 }
 
+std::unique_ptr<ModelOptions> GnnOptions::sampled(Convolution convolution) {
+  auto options = std::make_unique<GnnOptions>();
+  options->convolution = convolution;
+  options->samples = true;
+  return options;
+}
+
 void GnnOptions::list(SettingList& s) {
-  s.add("layers", layers, {1, 1000}, "convolutions");
-  s.add("width", width, {1, 8192}, "features per node");
+  if (samples)
+    s.add("fan_out", fan_out, {1, 65535}, "neighbours drawn in each layer, first layer first");
+  else
+    s.add("layers", layers, {1, 1000}, "convolutions");
   if (convolution == Convolution::gat) s.add("heads", heads, {1, 64}, "attention heads");
+  list_layers(s);
+}
+
+void GnnOptions::list_layers(SettingList& s) {
+  s.add("width", width, {1, 8192}, "features per node");
   s.add("pre_linear", pre_linear, "a linear map before the first convolution");
   s.add("residual", residual, "a learned linear residual in every layer");
   s.add("norm", norm, sampled_norm_words(), "none, layer or batch");
@@ -84,14 +98,16 @@ void GnnOptions::list(SettingList& s) {
 
 void GnnOptions::check() const {
   check_heads(width, heads);
+  require(depth() > 0, "fan_out must have a number for each layer; it has none");
 }
 
 Needs GnnOptions::needs() const {
   Needs needs;
   needs.local = true;
-  needs.layers = layers;
+  needs.layers = depth();
   needs.row_floats = width;
-  needs.batching = Batching::random_nodes;
+  needs.batching = samples ? Batching::sampled : Batching::random_nodes;
+  if (samples) needs.sampling.local = fan_out;
   return needs;
 }
 

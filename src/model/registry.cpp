@@ -5,12 +5,17 @@
 #include <spex/model/spexphormer.h>
 
 #include "model/difformer.h"
+#include "model/glognn.h"
 #include "model/gnn.h"
 #include "model/gps.h"
+#include "model/graphsaint.h"
 #include "model/mlp.h"
+#include "model/nagphormer.h"
 #include "model/nodeformer.h"
 #include "model/polynormer.h"
+#include "model/sgc.h"
 #include "model/sgformer.h"
+#include "model/sign.h"
 
 namespace spex {
 namespace {
@@ -30,6 +35,22 @@ Recipe plain(size_t epochs, double rate, double decay) {
   recipe.weight_decay = decay;
   recipe.decay = Decay::gradient;
   recipe.clip = 0;
+  return recipe;
+}
+
+Recipe batches(size_t epochs, double rate, double decay, size_t batch_size) {
+  Recipe recipe = plain(epochs, rate, decay);
+  recipe.batch_size = batch_size;
+  return recipe;
+}
+
+// AdamW with a warm-up.
+Recipe nagphormer_recipe() {
+  Recipe recipe;
+  recipe.epochs = 200;
+  recipe.learning_rate = 0.001;
+  recipe.weight_decay = 1e-5;
+  recipe.batch_size = 2000;
   return recipe;
 }
 
@@ -76,6 +97,24 @@ const std::vector<ModelInfo>& models() {
        plain(500, 0.001, 5e-4), options<DifformerOptions>},
       {"nodeformer", "softmax attention over all nodes through random features",
        plain(500, 0.001, 5e-4), options<NodeformerOptions>},
+      {"gat", "attention over neighbours with a linear residual, tuned", plain(500, 0.005, 5e-4),
+       [] { return GnnOptions::of(Convolution::gat); }},
+      {"gcn-nsampler", "gcn in batches of sampled neighbours", batches(100, 0.001, 0, 1000),
+       [] { return GnnOptions::sampled(Convolution::gcn); }},
+      {"sage-nsampler", "sage in batches of sampled neighbours", batches(100, 0.001, 0, 1000),
+       [] { return GnnOptions::sampled(Convolution::sage); }},
+      {"gat-nsampler", "gat in batches of sampled neighbours", batches(100, 0.001, 0, 1000),
+       [] { return GnnOptions::sampled(Convolution::gat); }},
+      {"graphsaint", "gcn, sage or gat on sampled subgraphs, with weights that undo their bias",
+       batches(100, 0.001, 0, 3000), options<GraphSaintOptions>},
+      {"sgc", "a linear map of features averaged over some hops", plain(500, 0.01, 5e-5),
+       options<SgcOptions>},
+      {"sign", "a perceptron of features averaged over 0 to some hops", plain(500, 0.001, 5e-5),
+       options<SignOptions>},
+      {"nagphormer", "a transformer over each node's averages of 0 to some hops",
+       nagphormer_recipe(), options<NagphormerOptions>},
+      {"glognn", "every node from all nodes, by coefficients in closed form",
+       plain(500, 0.01, 5e-5), options<GloGnnOptions>},
   };
   return all;
 }

@@ -13,6 +13,30 @@ namespace {
 
 constexpr double kFloat = sizeof(float);
 
+double feature_bytes(const PlanInput& in) {
+  return in.nonzeros ? 8.0 * static_cast<double>(in.nonzeros + in.nodes)
+                     : kFloat * static_cast<double>(in.features * in.nodes);
+}
+
+// Of the graph made undirected, with self-loops.
+double local_edges(const PlanInput& in) {
+  return static_cast<double>(in.edges) * (in.symmetric ? 1.0 : 2.0) + static_cast<double>(in.nodes);
+}
+
+// What the models see where features of several hops take the place of the features.
+PlanInput with_hops(const PlanInput& in, const Config& config) {
+  size_t hops = 0;
+  for (const Phase* phase : phases_to_train(config, in.scores_given))
+    hops = std::max(hops, phase->model->needs().hops);
+  if (hops == 0) return in;
+  PlanInput seen = in;
+  seen.features = in.features * (hops + 1);
+  seen.nonzeros = 0;
+  size_t replaced = std::min(in.resident_bytes, static_cast<size_t>(feature_bytes(in)));
+  seen.resident_bytes = in.resident_bytes - replaced + static_cast<size_t>(feature_bytes(seen));
+  return seen;
+}
+
 // Neighbours, offsets and two segment ends per node; the transpose of a symmetric graph is itself.
 double graph_bytes(const PlanInput& in, const Config& config) {
   double nodes = static_cast<double>(in.nodes), bytes = 0;
@@ -21,8 +45,7 @@ double graph_bytes(const PlanInput& in, const Config& config) {
     Needs needs = phase->model->needs();
     double one = 4.0 * attention_edges(in, needs, config.expander) + 24.0 * nodes;
     if (needs.attention && !attention) bytes += in.symmetric ? one : 2.0 * one;
-    double edges = static_cast<double>(in.edges) * (in.symmetric ? 1.0 : 2.0) + nodes;
-    if (needs.local && !local) bytes += 4.0 * edges + 24.0 * nodes + 12.0 * nodes;
+    if (needs.local && !local) bytes += 4.0 * local_edges(in) + 24.0 * nodes + 12.0 * nodes;
     attention |= needs.attention;
     local |= needs.local;
   }
@@ -89,15 +112,20 @@ EpochCost batched_epoch(const PlanInput& in, const Phase& phase, const ExpanderC
                 step.train_bytes,
             steps * (step.train_seconds + step.evaluate_seconds / every)};
   }
-  StepCost step = probe_part(in, phase, expander, batch);
+  bool subgraphs = needs.batching == Batching::subgraphs;
+  needs.subgraphs.draws = batch;
+  if (subgraphs) batch = std::min(in.nodes, needs.subgraphs.nodes());
+  StepCost step =
+      subgraphs ? probe_subgraph(in, phase, expander) : probe_part(in, phase, expander, batch);
   double steps =
       std::ceil((needs.batching == Batching::rows ? static_cast<double>(in.train_nodes) : nodes) /
                 static_cast<double>(batch));
-  EpochCost cost{model_bytes(step) + logits + 8.0 * nodes + step.train_bytes,
+  double counts = subgraphs ? 2.0 * (nodes + local_edges(in)) : 0.0;
+  EpochCost cost{model_bytes(step) + logits + 8.0 * nodes + counts + step.train_bytes,
                  steps * (step.train_seconds + step.evaluate_seconds / every)};
   if (needs.batching == Batching::rows) return cost;
   StepCost whole = probe_whole(in, phase, expander, in.nodes);  // for evaluation
-  cost.bytes = std::max(cost.bytes, model_bytes(step) + logits + whole.evaluate_bytes);
+  cost.bytes = std::max(cost.bytes, model_bytes(step) + logits + counts + whole.evaluate_bytes);
   cost.seconds = steps * step.train_seconds + whole.evaluate_seconds / every;
   return cost;
 }
@@ -130,9 +158,10 @@ double Plan::seconds() const {
   return seconds;
 }
 
-Plan make_plan(const PlanInput& in, const Config& config) {
+Plan make_plan(const PlanInput& data, const Config& config) {
   Config told = config;
   tell_scorers(told);
+  PlanInput in = with_hops(data, told);
   double base = static_cast<double>(in.resident_bytes) + graph_bytes(in, told);
   Plan plan;
   plan.batch_size = told.final().recipe.batch_size;

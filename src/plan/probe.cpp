@@ -211,7 +211,8 @@ double probe_size(const PlanInput& input, double degree, double nodes) {
 }
 
 Shape shape_of(const PlanInput& input, const Needs& needs) {
-  return {input.features, input.outputs, needs.virtual_nodes > 0 ? size_t{4} : size_t{3}};
+  return {input.features, input.outputs, needs.virtual_nodes > 0 ? size_t{4} : size_t{3},
+          input.nodes};
 }
 
 // Rows of a table that is larger than the cache take longer to fetch than those of the trial: once
@@ -307,6 +308,22 @@ StepCost probe_batch(const PlanInput& in, const Phase& phase, const LayerNodes& 
   });
   add_fetching(cost, needs, largest, edges, size);
   return cost;
+}
+
+// Of m draws among N nodes, N (1 - (1 - 1/N)^m) are distinct. They have the edges of random nodes,
+// and those that were walked along.
+StepCost probe_subgraph(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander) {
+  SubgraphOptions subgraph = phase.model->needs().subgraphs;
+  subgraph.draws = phase.recipe.batch_size;
+  auto all = static_cast<double>(in.nodes);
+  double nodes = all * -std::expm1(-static_cast<double>(subgraph.nodes()) / all);
+  PlanInput part = in;
+  part.nodes = static_cast<size_t>(nodes);
+  double walked = 2.0 * static_cast<double>(subgraph.draws * subgraph.steps());
+  double random = static_cast<double>(in.edges) * (nodes / all) * (nodes / all);
+  part.edges = std::min(in.edges, static_cast<size_t>(random + walked));
+  part.nonzeros = static_cast<size_t>(static_cast<double>(in.nonzeros) * nodes / all);
+  return probe_whole(part, phase, expander, part.nodes);
 }
 
 StepCost probe_part(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander,

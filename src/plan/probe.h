@@ -32,6 +32,9 @@ StepCost probe_batch(const PlanInput& input, const Phase& phase, const LayerNode
 StepCost probe_part(const PlanInput& input, const Phase& phase, const ExpanderConfig& expander,
                     size_t nodes);
 
+// One step on a subgraph of as many nodes as batch_size draws give.
+StepCost probe_subgraph(const PlanInput& input, const Phase& phase, const ExpanderConfig& expander);
+
 double attention_edges(const PlanInput& input, const Needs& needs, const ExpanderConfig& expander);
 
 }  // namespace spex

@@ -154,10 +154,9 @@ std::string to_json(const Comparison& comparison) {
 }
 
 std::string to_table(const Comparison& comparison) {
-  std::string text =
-      fmt::format("{:<16} {:>18}  {:>12} {:>10} {:>12} {:>12}\n", "model",
-                  fmt::format("{} %", comparison.metric), "s per epoch", "s in all", "peak memory",
-                  "parameters");
+  std::string text = fmt::format("{:<16} {:>18}  {:>12} {:>10} {:>12} {:>12}\n", "model",
+                                 fmt::format("{} %", comparison.metric), "s per epoch", "s in all",
+                                 "peak memory", "parameters");
   for (const ComparedModel& m : comparison.models)
     text += fmt::format("{:<16} {:>14}{:<4}  {:>12.3f} {:>10.1f} {:>12} {:>12}\n", m.model,
                         fmt::format("{:.2f} ± {:.2f}", 100 * m.mean, 100 * m.deviation),
@@ -165,9 +164,10 @@ std::string to_table(const Comparison& comparison) {
                         : m.within_noise ? " *"
                                          : "",
                         m.epoch_seconds, m.seconds, format_size(m.peak_bytes), m.parameters);
-  return text + fmt::format("** the best mean over {} trainings; * not told from it by the paired "
-                            "differences (two standard errors)\n",
-                            comparison.models.front().runs.size());
+  return text + fmt::format(
+                    "** the best mean over {} trainings; * not told from it by the paired "
+                    "differences (two standard errors)\n",
+                    comparison.models.front().runs.size());
 }
 
 }  // namespace spex

@@ -65,6 +65,7 @@ void save_model(const std::filesystem::path& path, const SavedModel& saved) {
                      {"inputs", text(saved.shape.inputs)},
                      {"outputs", text(saved.shape.outputs)},
                      {"edge_types", text(saved.shape.edge_types)},
+                     {"nodes", text(saved.shape.nodes)},
                      {"seed", text(saved.seed)},
                      {"best_epoch", text(saved.best_epoch)},
                      {"validation", text(saved.validation)},
@@ -85,7 +86,8 @@ SavedModel load_model(const std::filesystem::path& path) {
   require(found == kFormat, "{} is not a model that spex wrote", path.string());
   SavedModel saved;
   saved.phase = parse_phase(fields.text("model"), fields.text("settings"), path.string());
-  saved.shape = {fields.count("inputs"), fields.count("outputs"), fields.count("edge_types")};
+  saved.shape = {fields.count("inputs"), fields.count("outputs"), fields.count("edge_types"),
+                 fields.count("nodes")};
   saved.meaning = meaning_of(fields);
   saved.seed = fields.count("seed");
   saved.best_epoch = fields.count("best_epoch");

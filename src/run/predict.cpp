@@ -35,6 +35,7 @@ Ground own_ground(const RunFiles& files, const Config& config) {
   if (needs.local) ground.local = local_graph(data.graph);
   if (needs.scores)
     ground.scores = load_scores(files.scores(), ground.attention, saved.fingerprint);
+  add_hops(data, needs.hops);
   ground.data = std::move(data);
   return ground;
 }
@@ -47,6 +48,10 @@ void check_features(const Ground& ground, const SavedModel& saved, const std::st
 
 // Another data set: the scores are those that the run's estimator gives it.
 Ground new_ground(const RunFiles& files, const Config& config, const std::string& path) {
+  require(!config.final().model->needs().own_nodes,
+          "{} has learned something for each node of the graph it was trained on, and cannot "
+          "predict on {}",
+          config.model, path);
   Ground ground = make_ground(open_data(path), config);
   if (!config.final().model->needs().scores) return ground;
   fs::path file = files.phase(config.phases.front().name);

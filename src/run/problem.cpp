@@ -54,6 +54,7 @@ Needs needs_of_all(const Config& config) {
     Needs needs = phase->model->needs();
     all.attention |= needs.attention;
     all.local |= needs.local;
+    all.hops = std::max(all.hops, needs.hops);
     all.virtual_nodes = std::max(all.virtual_nodes, needs.virtual_nodes);
   }
   return all;
@@ -106,6 +107,7 @@ Ground make_ground(Dataset data, const Config& config, Gaps* gaps) {
     ground.transposed = transpose(ground.attention);
   }
   if (needs.local) ground.local = local_graph(data.graph);
+  add_hops(data, needs.hops);
   ground.data = std::move(data);
   trim_memory();  // what building the graphs needed is not needed again
   return ground;
@@ -118,6 +120,16 @@ AttentionGraph local_graph(const CsrGraph& graph) {
     std::fill(sources.begin() + graph.offsets[i], sources.begin() + graph.offsets[i + 1],
               static_cast<NodeId>(i));
   return augment(build_csr(graph.nodes(), sources.span(), graph.neighbours.span()).graph, {});
+}
+
+void add_hops(Dataset& data, size_t hops) {
+  if (hops == 0) return;
+  bool sparse = std::holds_alternative<SparseMatrix>(data.features);
+  data.features = hop_features(data.features, local_graph(data.graph), hops);
+  const auto& made = std::get<DenseFeatures>(data.features);
+  log("the features and their averages over up to {} hops{}: {} numbers per node, {}", hops,
+      sparse ? ", sparse before and dense now" : "", made.cols,
+      format_size(made.values.size() * sizeof(float)));
 }
 
 Problem make_problem(Dataset data, const Config& config) {

@@ -36,6 +36,9 @@ std::unique_ptr<Batches> sampled_batches(const Ground& ground, std::span<const N
 // Random nodes and the edges among them; evaluated on the whole graph.
 std::unique_ptr<Batches> random_node_batches(const Ground& ground, std::span<const NodeId> train,
                                              const Needs& needs, const BatchOptions& options);
+// GraphSAINT's subgraphs; evaluated on the whole graph.
+std::unique_ptr<Batches> subgraph_batches(const Ground& ground, std::span<const NodeId> train,
+                                          const Needs& needs, const BatchOptions& options);
 // Rows of features.
 std::unique_ptr<Batches> row_batches(const Ground& ground, std::span<const NodeId> train,
                                      const BatchOptions& options);

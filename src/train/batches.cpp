@@ -17,6 +17,8 @@ std::unique_ptr<Batches> make_batches(const Ground& ground, std::span<const Node
       return sampled_batches(ground, train, needs, options);
     case Batching::random_nodes:
       return random_node_batches(ground, train, needs, options);
+    case Batching::subgraphs:
+      return subgraph_batches(ground, train, needs, options);
     case Batching::rows:
       return row_batches(ground, train, options);
     default:

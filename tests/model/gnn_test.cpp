@@ -77,6 +77,18 @@ TEST(Gnn, BatchesOfAllNeighboursGiveTheLogitsOfTheWholeGraph) {
   }
 }
 
+TEST(Gnn, WhereNeighboursAreDrawnThereIsALayerForEachFanOut) {
+  auto options = GnnOptions::sampled(Convolution::gcn);
+  SettingList settings;
+  options->list(settings);
+  EXPECT_EQ(settings.find("layers"), nullptr);
+  settings.find("fan_out")->set("[4, 3]", "fan_out");
+  Needs needs = options->needs();
+  EXPECT_EQ(needs.batching, Batching::sampled);
+  EXPECT_EQ(needs.layers, 2U);
+  EXPECT_EQ(needs.sampling.local, (std::vector<size_t>{4, 3}));
+}
+
 TEST(Mlp, MatchesDoublePrecision) {
   MlpOptions options;
   options.layers = 3;

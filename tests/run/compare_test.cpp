@@ -20,9 +20,9 @@ ComparedModel model_with(const std::string& name, const std::vector<double>& tes
 
 TEST(Compare, MarksTheBestAndWhatPairedDifferencesCannotTellFromIt) {
   // The splits differ by far more than the models: only pairing sees that "below" is worse.
-  std::vector<ComparedModel> models = {
-      model_with("below", {0.50, 0.60, 0.70, 0.80}), model_with("best", {0.52, 0.62, 0.72, 0.82}),
-      model_with("noisy", {0.60, 0.55, 0.80, 0.70})};
+  std::vector<ComparedModel> models = {model_with("below", {0.50, 0.60, 0.70, 0.80}),
+                                       model_with("best", {0.52, 0.62, 0.72, 0.82}),
+                                       model_with("noisy", {0.60, 0.55, 0.80, 0.70})};
   mark_best(models);
   EXPECT_NEAR(models[1].mean, 0.67, 1e-12);
   EXPECT_NEAR(models[1].deviation, std::sqrt(0.05 / 3), 1e-12);

@@ -110,6 +110,31 @@ TEST_F(Predict, TheRunsOwnDataAsANewGraphGivesTheSame) {
   EXPECT_LT(largest_difference(predict(options()), predict(again)), 1e-6);
 }
 
+// Also where a batch is smaller than the graph, and on its own data as a graph it has not seen.
+TEST_F(Predict, EveryModelAgreesWithItsOwnRun) {
+  for (const ModelInfo& info : models()) {
+    SCOPED_TRACE(info.name);
+    TemporaryFolder folder;
+    Config config(info.name);
+    config.data = *folder_ / "mines.safetensors";
+    for (Phase& phase : config.phases) phase.recipe.epochs = 2;
+    if (config.final().model->needs().batching != Batching::none)
+      config.final().recipe.batch_size = 100;
+    run(config, folder / "run");
+    PredictOptions options;
+    options.run = folder / "run";
+    std::ostringstream text;
+    Predictions own = predict(options);
+    write_csv(text, own);
+    EXPECT_EQ(text.str(), read_text(folder / "run" / "predictions.csv"));
+    options.data = config.data;
+    if (config.final().model->needs().own_nodes)
+      EXPECT_SAYS(predict(options), "cannot predict on");
+    else
+      EXPECT_LT(largest_difference(own, predict(options)), 1e-6);
+  }
+}
+
 TEST_F(Predict, AnotherNumberOfFeaturesIsASentence) {
   SbmOptions sbm;
   sbm.nodes = 200;

@@ -116,11 +116,15 @@ TEST_P(SameFiles, StoppedAfterEveryEpochAndResumedGivesIdenticalFiles) {
 INSTANTIATE_TEST_SUITE_P(
     Run, SameFiles,
     testing::Values(
-        "", "spexphormer.batch_size=64", "model=exphormer", "model=gcn",
-        "model=gcn gcn.batch_size=150", "model=mlp mlp.batch_size=64",
+        "", "spexphormer.batch_size=64", "model=exphormer exphormer.epochs=6",
+        "model=gcn gcn.epochs=6", "model=gcn gcn.epochs=6 gcn.batch_size=150",
+        "model=mlp mlp.epochs=6 mlp.batch_size=64",
         "model=polynormer polynormer.epochs=6 polynormer.local_epochs=3 "
         "polynormer.width=16 polynormer.heads=2",
         "model=nodeformer nodeformer.epochs=5 nodeformer.draws=2 nodeformer.batch_size=150",
+        "model=sign sign.epochs=6 sign.batch_size=64",
+        "model=gat-nsampler gat-nsampler.epochs=6 gat-nsampler.batch_size=64",
+        "model=graphsaint graphsaint.epochs=6 graphsaint.batch_size=30",
         "spexphormer.batch_size=100 spexphormer.evaluate_every=4 "
         "spexphormer.resample_every=3 spexphormer.log_scores=true"));
 
@@ -168,6 +172,28 @@ TEST(Run, EverySwitchOfTheAblationRuns) {
     ASSERT_TRUE(result.finished);
     EXPECT_GT(result.record.summary.test_mean, 0.1);
     EXPECT_LE(result.record.summary.test_mean, 1.0);
+  }
+}
+
+TEST(Run, EveryModelTrainsAndPredicts) {
+  TemporaryFolder folder;
+  std::string data = folder / "mines.safetensors";
+  save_native(small_mines(20), data);
+  for (const ModelInfo& info : models()) {
+    SCOPED_TRACE(info.name);
+    Config config(info.name);
+    config.data = data;
+    config.threads = 2;
+    config.expander.degree = 6;
+    for (Phase& phase : config.phases) phase.recipe.epochs = 3;
+    RunResult result = run(config, folder / info.name);
+    ASSERT_TRUE(result.finished);
+    EXPECT_GT(result.record.summary.final.parameters, 0U);
+    PredictOptions options;
+    options.run = folder / info.name;
+    EXPECT_EQ(predict(options).nodes.size(), 400U);
+    options.data = data;  // as a graph that it has not seen
+    EXPECT_EQ(predict(options).nodes.size(), 400U);
   }
 }
 

@@ -23,4 +23,24 @@ struct SamplingOptions {
   bool log_scores = false;      // samples carry the logarithm of their scores
 };
 
+// How GraphSAINT draws the nodes of a subgraph. All draws are with replacement.
+enum class SubgraphSampling {
+  walk,  // random walks from nodes drawn uniformly
+  edge,  // the ends of edges; edge (u, v) in proportion to 1 / d_u + 1 / d_v
+  node,  // nodes in proportion to the square of the size of their row
+};
+
+struct SubgraphOptions {
+  SubgraphSampling kind = SubgraphSampling::walk;
+  size_t draws = 3000;  // walks, edges or nodes of a subgraph
+  size_t depth = 2;     // steps of a walk
+  size_t rounds =
+      50;  // that the sampling's bias is estimated from; each draws as many nodes as there are
+
+  size_t steps() const {
+    return kind == SubgraphSampling::walk ? depth : kind == SubgraphSampling::edge ? 1 : 0;
+  }
+  size_t nodes() const { return draws * (steps() + 1); }  // of a subgraph, counted repeatedly
+};
+
 }  // namespace spex

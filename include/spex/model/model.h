@@ -55,13 +55,15 @@ struct Needs {
   bool local = false;        // the graph's own edges, undirected, with self-loops, for aggregation
   bool scores = false;       // an estimator's scores, to draw by or to read
   bool every_row = false;    // a norm or an attention over all nodes: each layer computes them all
+  bool own_nodes = false;    // it learns something for each node: no other graph can be its input
   size_t virtual_nodes = 0;  // of the attention graph
   size_t hops = 0;           // features made of X, Ahat X, .. Ahat^hops X, side by side
   size_t layers = 1;         // that look at neighbours
   size_t row_floats = 0;     // of a neighbour that a layer reads per edge; for forecasts of time
   size_t restart_epoch = 0;  // training goes on from the best so far, and looks for a best anew
   Batching batching = Batching::none;
-  SamplingOptions sampling;  // for Batching::sampled; whole graphs are sampled if it has degrees
+  SubgraphOptions subgraphs;  // for Batching::subgraphs, but for the draws: batch_size is those
+  SamplingOptions sampling;   // for Batching::sampled; whole graphs are sampled if it has degrees
 };
 
 // How many nodes the last layer computes in training when the whole graph is trained at once: the
@@ -73,6 +75,7 @@ struct Shape {
   size_t inputs = 0;
   size_t outputs = 0;     // logits per node
   size_t edge_types = 3;  // of the attention graph
+  size_t nodes = 0;       // of the graph, for models that learn something for each
 };
 
 class Model {

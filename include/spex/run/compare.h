@@ -25,14 +25,14 @@ struct ComparedRun {
 
 struct ComparedModel {
   std::string model;
-  std::vector<ComparedRun> runs;  // the same splits and seeds, in the same order, for every model
+  std::vector<ComparedRun> runs;   // the same splits and seeds, in the same order, for every model
   double mean = 0, deviation = 0;  // of the test metric
   double epoch_seconds = 0;        // median, of the last phase
   double seconds = 0;              // of all trainings
   size_t peak_bytes = 0;           // counted
   size_t parameters = 0;
-  bool best = false;        // the largest mean
-  bool within_noise = false;  // of the best: the paired differences do not tell them apart
+  bool best = false;               // the largest mean
+  bool within_noise = false;       // of the best: the paired differences do not tell them apart
   std::vector<EpochRecord> curve;  // of the last phase, first split and seed
 };
 
@@ -51,8 +51,8 @@ std::optional<Comparison> compare_models(const Dataset& data, const CompareReque
 // difference lies within two standard errors of zero.
 void mark_best(std::vector<ComparedModel>& models);
 
-std::string to_csv(const Comparison& comparison);   // a row per model, split and seed
-std::string to_json(const Comparison& comparison);  // everything
+std::string to_csv(const Comparison& comparison);    // a row per model, split and seed
+std::string to_json(const Comparison& comparison);   // everything
 std::string to_table(const Comparison& comparison);  // for a terminal
 
 }  // namespace spex

@@ -32,6 +32,9 @@ Ground make_ground(Dataset data, const Config& config, Gaps* gaps = nullptr);
 // A graph's own edges, made undirected, and self-loops.
 AttentionGraph local_graph(const CsrGraph& graph);
 
+// Puts the features' averages over up to so many hops beside them; 0: leaves them alone.
+void add_hops(Dataset& data, size_t hops);
+
 Problem make_problem(Dataset data, const Config& config);
 
 // What a plan must know of the data.
