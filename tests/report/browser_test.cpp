@@ -130,7 +130,7 @@ void expect_same_figures(const std::string& page, const RunSummary& summary) {
   }
 }
 
-// "loss-final:812 roc:991": every chart by name and the pixels its data covers.
+// "loss-spexphormer:812 roc:991": every chart by name and the pixels its data covers.
 std::map<std::string, size_t> charts(const std::string& page) {
   std::map<std::string, size_t> out;
   std::istringstream stream(attribute(page, "charts"));
@@ -173,8 +173,8 @@ TEST_F(ReportInBrowser, DrawsEveryChartAndShowsTheSummary) {
   std::string page = check_record(example::record());
   auto drawn = charts(page);
   for (const char* name :
-       {"loss-estimator", "metric-estimator", "loss-final", "metric-final", "learning-rate",
-        "temperature", "entropy", "edge-types", "top-scores", "roc", "degrees"})
+       {"loss-estimator", "metric-estimator", "loss-spexphormer", "metric-spexphormer",
+        "learning-rate", "temperature", "entropy", "edge-types", "top-scores", "roc", "degrees"})
     EXPECT_TRUE(drawn.contains(name)) << name;
   for (const char* text : {"synthetic data", "How much was kept", "Confusion matrix", "Expander",
                            "read the data", "spexphormer.learning_rate"})
@@ -191,7 +191,7 @@ TEST_F(ReportInBrowser, LeavesOutWhatExphormerLacks) {
   record.summary.synthetic = false;
   std::string page = check_record(record);
   auto drawn = charts(page);
-  EXPECT_TRUE(drawn.contains("loss-final"));
+  EXPECT_TRUE(drawn.contains("loss-spexphormer"));
   for (const char* name : {"loss-estimator", "temperature", "entropy", "edge-types", "top-scores"})
     EXPECT_FALSE(drawn.contains(name)) << name;
   EXPECT_EQ(body(page).find("synthetic data"), std::string::npos);
@@ -218,7 +218,7 @@ TEST_F(ReportInBrowser, ShowsWhatHasNoValueAsADash) {
 TEST_F(ReportInBrowser, ShowsARunOfOneEpoch) {
   RunRecord record = example::record();
   std::erase_if(record.epochs, [](const EpochRecord& row) { return row.epoch > 0; });
-  EXPECT_TRUE(charts(check_record(record)).contains("loss-final"));
+  EXPECT_TRUE(charts(check_record(record)).contains("loss-spexphormer"));
 }
 
 TEST_F(ReportInBrowser, ShowsTheRunThatWasAskedFor) {
