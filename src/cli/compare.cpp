@@ -5,6 +5,7 @@
 #include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/core/text.h>
+#include <spex/core/threads.h>
 #include <spex/report/report.h>
 #include <spex/run/compare.h>
 

@@ -152,7 +152,7 @@ TEST_F(RunDirectory, OnAFullDiskIsASentenceAndContinuesWhenThereIsRoom) {
 
 TEST_F(RunDirectory, LossThatIsNoNumberStopsWithASentence) {
   Outcome stopped = spex(train("run", {"--set", "spexphormer.learning_rate=1e30"}));
-  expect_fails(stopped, 1, "the final network's loss is no longer a number in epoch 2 of 30");
+  expect_fails(stopped, 1, "the spexphormer network's loss is no longer a number in epoch 2 of 30");
   EXPECT_NE(stopped.err.find("first in"), std::string::npos);
   EXPECT_TRUE(fs::exists(folder_ / "run/checkpoint.safetensors"));
   EXPECT_FALSE(fs::exists(folder_ / "run/model.safetensors"));
@@ -161,7 +161,7 @@ TEST_F(RunDirectory, LossThatIsNoNumberStopsWithASentence) {
 TEST_F(RunDirectory, InterruptedSavesAndResumesToTheSameBytes) {
   ASSERT_EQ(spex(train("whole")).code, 0);
   for (int number : {SIGINT, SIGTERM})
-    for (const char* moment : {"estimator seed 0", "final seed 0", "final seed 1"}) {
+    for (const char* moment : {"estimator seed 0", "spexphormer seed 0", "spexphormer seed 1"}) {
       SCOPED_TRACE(moment);
       std::string run = std::string("run_") + moment + std::to_string(number);
       Program program(train(run));
