@@ -173,8 +173,8 @@ TEST_F(ReportInBrowser, DrawsEveryChartAndShowsTheSummary) {
   std::string page = check_record(example::record());
   auto drawn = charts(page);
   for (const char* name :
-       {"loss-estimator", "metric-estimator", "loss-spexphormer", "metric-spexphormer", "learning-rate",
-        "temperature", "entropy", "edge-types", "top-scores", "roc", "degrees"})
+       {"loss-estimator", "metric-estimator", "loss-spexphormer", "metric-spexphormer",
+        "learning-rate", "temperature", "entropy", "edge-types", "top-scores", "roc", "degrees"})
     EXPECT_TRUE(drawn.contains(name)) << name;
   for (const char* text : {"synthetic data", "How much was kept", "Confusion matrix", "Expander",
                            "read the data", "spexphormer.learning_rate"})
