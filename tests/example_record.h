@@ -109,6 +109,7 @@ inline RunRecord exphormer_record() {
   r.summary.edges_kept_percent = 100;
   r.details.attention.clear();
   std::erase_if(r.epochs, [](const EpochRecord& row) { return row.phase == "estimator"; });
+  for (EpochRecord& row : r.epochs) row.phase = r.summary.model;
   return r;
 }
 

@@ -106,11 +106,12 @@ void Config::list(SettingList& s) {
 }
 
 void check(const Config& config) {
-  for (const Phase& phase : config.phases) phase.model->check();
-  Needs needs = config.final().model->needs();
-  require(needs.batching != Batching::none || config.final().recipe.batch_size == 0,
-          "{} needs the whole graph in every step; leave {}.batch_size at 0", config.model,
-          config.model);
+  for (const Phase& phase : config.phases) {
+    phase.model->check();
+    bool batches = phase.model->needs().batching != Batching::none;
+    require(batches || phase.recipe.batch_size == 0,
+            "{0} needs the whole graph in every step; leave {0}.batch_size at 0", phase.name);
+  }
 }
 
 std::vector<const Phase*> phases_to_train(const Config& config, bool scores_given) {

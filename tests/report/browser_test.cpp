@@ -191,7 +191,7 @@ TEST_F(ReportInBrowser, LeavesOutWhatExphormerLacks) {
   record.summary.synthetic = false;
   std::string page = check_record(record);
   auto drawn = charts(page);
-  EXPECT_TRUE(drawn.contains("loss-spexphormer"));
+  EXPECT_TRUE(drawn.contains("loss-exphormer"));
   for (const char* name : {"loss-estimator", "temperature", "entropy", "edge-types", "top-scores"})
     EXPECT_FALSE(drawn.contains(name)) << name;
   EXPECT_EQ(body(page).find("synthetic data"), std::string::npos);
