@@ -90,7 +90,9 @@ set(SPEX_ALL_ROOMS spex_report spex_run spex_plan spex_train spex_config spex_mo
 # tests/ROOM/*.cpp become one program per room, linked to that room and what stands here beside it; each
 # test case is known to ctest.
 set(SPEX_TEST_ROOMS_model spex_sample)  # batches
-set(SPEX_TEST_ROOMS_plan spex_run)      # what is forecast is measured in runs
+foreach(name config plan train)  # small problems, ready to run
+  set(SPEX_TEST_ROOMS_${name} spex_run)
+endforeach()
 function(spex_tests)
   include(GoogleTest)
   add_custom_target(unit_tests)  # the test programs, and not the program itself
