@@ -102,7 +102,7 @@ void expect_smallest_eigenvectors(const CsrGraph& graph, const Matrix& values, d
 TEST(Structure, LaplacianVectorsBelongToTheSmallestEigenvalues) {
   CsrGraph small = random_graph(60, 150);
   expect_smallest_eigenvectors(small, laplacian_features(small).values, 1e-5);
-  CsrGraph larger = random_graph(700, 2500);
+  CsrGraph larger = random_graph(540, 2000);
   LaplacianFeatures found = laplacian_features(larger);
   EXPECT_LE(found.residual, 1e-4);
   expect_smallest_eigenvectors(larger, found.values, 1e-3);
