@@ -141,6 +141,7 @@ Needs GpsOptions::needs() const {
   Needs needs;
   needs.local = true;
   needs.attention = sparse;
+  needs.all_pairs = !sparse;
   needs.layers = layers;
   needs.row_floats = sparse ? 2 * width : width;
   return needs;

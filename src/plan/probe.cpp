@@ -185,19 +185,23 @@ Measured measure(Model& model, const ModelInput& input, const Neighbourhood& nei
 }
 
 // Two trials, one half as large: what is the same in both is there once, the rest grows by
-// `factor`.
+// `factor`. Time grows so as well, but for what all pairs of nodes take, a s^2 of a s^2 + b s.
 using Trial = std::function<Measured(double share)>;
-StepCost scale_up(double factor, const Model& model, const Trial& trial) {
+StepCost scale_up(double factor, const Model& model, bool all_pairs, const Trial& trial) {
   Measured large = trial(1.0), small = trial(0.5);
   auto grow = [factor](double a, double b) {
     double slope = std::max(0.0, 2.0 * (a - b));
     return std::max(0.0, a - slope) + factor * slope;
   };
+  auto grow_time = [factor, all_pairs](double a, double b) {
+    double square = all_pairs ? std::clamp(2.0 * a - 4.0 * b, 0.0, a) : 0.0;
+    return factor * (a - square) + factor * factor * square;
+  };
   StepCost cost;
   cost.train_bytes = grow(large.train_bytes, small.train_bytes);
   cost.evaluate_bytes = grow(large.evaluate_bytes, small.evaluate_bytes);
-  cost.train_seconds = factor * large.train_seconds;
-  cost.evaluate_seconds = factor * large.evaluate_seconds;
+  cost.train_seconds = grow_time(large.train_seconds, small.train_seconds);
+  cost.evaluate_seconds = grow_time(large.evaluate_seconds, small.evaluate_seconds);
   cost.parameters = static_cast<double>(model.parameters().count());
   return cost;
 }
@@ -260,7 +264,7 @@ StepCost probe_whole(const PlanInput& in, const Phase& phase, const ExpanderConf
   double degree = sampled ? 0.0 : attention_edges(in, needs, expander) / nodes;
   double size = probe_size(in, degree + (needs.local ? local_degree(in) : 0.0), nodes);
   std::unique_ptr<Model> model = phase.model->make(shape_of(in, needs), 0);
-  StepCost cost = scale_up(nodes / size, *model, [&](double part) {
+  StepCost cost = scale_up(nodes / size, *model, needs.all_pairs, [&](double part) {
     auto count = static_cast<size_t>(size * part);
     ProbeFeatures features(in, count);
     ProbeGraphs graphs(in, needs, expander, count, share);
@@ -282,7 +286,7 @@ StepCost probe_batch(const PlanInput& in, const Phase& phase, const LayerNodes& 
   double size = probe_size(in, 0.0, largest);
   std::unique_ptr<Model> model = phase.model->make(shape_of(in, needs), 0);
   double edges = 0;
-  StepCost cost = scale_up(largest / size, *model, [&](double part) {
+  StepCost cost = scale_up(largest / size, *model, needs.all_pairs, [&](double part) {
     auto scaled = [&](double count) {
       return std::max<size_t>(1, static_cast<size_t>(std::lround(count * part * size / largest)));
     };

@@ -56,6 +56,7 @@ struct Needs {
   bool scores = false;       // an estimator's scores, to draw by or to read
   bool every_row = false;    // a norm or an attention over all nodes: each layer computes them all
   bool own_nodes = false;    // it learns something for each node: no other graph can be its input
+  bool all_pairs = false;    // every node meets every other: time grows with the square
   size_t virtual_nodes = 0;  // of the attention graph
   size_t hops = 0;           // features made of X, Ahat X, .. Ahat^hops X, side by side
   size_t layers = 1;         // that look at neighbours
