@@ -15,12 +15,17 @@ AdamOptions adam(const Recipe& recipe) {
   return options;
 }
 
-// A batch that does not compute more than is asked for, where the model can be run on one.
-size_t prediction_batch(const Needs& needs, const Ground& ground, size_t asked, size_t batch) {
+// A batch that does not compute more than is asked for, where the model can be run on one. Where
+// training drew from the graph's own edges, so does prediction: a batch of all nodes would see all.
+size_t prediction_batch(const Phase& phase, const Ground& ground, size_t asked, size_t batch) {
+  Needs needs = phase.model->needs();
+  size_t nodes = ground.data.nodes(), trained = phase.recipe.batch_size;
   bool by_target = needs.batching == Batching::sampled || needs.batching == Batching::rows;
-  if (!by_target) return 0;
-  if (batch > 0) return batch;
-  return std::max<size_t>(1, ground.data.nodes() <= kWholeUpTo ? asked : kBatch);
+  bool draws_local = needs.batching == Batching::sampled && needs.sampling.degrees.empty();
+  bool saw_all = draws_local && (trained == 0 || trained >= nodes);
+  if (!by_target || saw_all) return 0;
+  if (batch == 0) batch = std::max<size_t>(1, nodes <= kWholeUpTo ? asked : kBatch);
+  return draws_local ? std::min(batch, nodes - 1) : batch;
 }
 
 }  // namespace
@@ -61,7 +66,7 @@ Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, si
                       size_t epoch, float temperature, std::span<const NodeId> nodes,
                       size_t batch) {
   Needs needs = phase.model->needs();
-  size_t size = prediction_batch(needs, ground, nodes.size(), batch);
+  size_t size = prediction_batch(phase, ground, nodes.size(), batch);
   auto batches = make_batches(ground, {}, needs, {size, seed});
   Pass pass;
   pass.epoch = epoch;

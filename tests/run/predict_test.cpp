@@ -123,10 +123,16 @@ TEST_F(Predict, EveryModelAgreesWithItsOwnRun) {
     run(config, folder / "run");
     PredictOptions options;
     options.run = folder / "run";
-    std::ostringstream text;
     Predictions own = predict(options);
-    write_csv(text, own);
-    EXPECT_EQ(text.str(), read_text(folder / "run" / "predictions.csv"));
+    // Batched runs write the nodes that they evaluated; their batches were other ones.
+    std::istringstream written(read_text(folder / "run" / "predictions.csv"));
+    std::string line;
+    std::getline(written, line);
+    size_t lines = 0;
+    for (; std::getline(written, line); ++lines)
+      ASSERT_NEAR(own.values(std::stoul(line), 1), std::stod(line.substr(line.rfind(',') + 1)),
+                  5e-6);
+    EXPECT_GT(lines, 50U);
     options.data = config.data;
     if (config.final().model->needs().own_nodes)
       EXPECT_SAYS(predict(options), "cannot predict on");

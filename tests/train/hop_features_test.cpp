@@ -11,7 +11,8 @@ namespace {
 
 using namespace testing_support;  // NOLINT
 
-constexpr size_t kNodes = 60, kFeatures = 5, kHops = 3;
+constexpr NodeId kNodes = 60;
+constexpr size_t kFeatures = 5, kHops = 3;
 
 AttentionGraph ring_with_chords() {
   std::vector<NodeId> sources, targets;

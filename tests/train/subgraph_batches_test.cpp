@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_support;  // NOLINT
 
-constexpr size_t kNodes = 40;
+constexpr NodeId kNodes = 40;
 
 Ground ring() {
   Ground ground;
@@ -57,7 +57,7 @@ TEST(SubgraphBatches, LossesAndNormalisedSumsAreUnbiased) {
     });
   }
   EXPECT_NEAR(loss / steps, (0 + 3 + 4 + 5 + 17 + 30 + 31 + 39) / 8.0, 0.5);
-  for (size_t i = 0; i < kNodes; ++i) {
+  for (NodeId i = 0; i < kNodes; ++i) {
     double whole = 0;  // all rows have five entries
     for (NodeId j : {i, (i + 1) % kNodes, (i + 7) % kNodes, (i + 39) % kNodes, (i + 33) % kNodes})
       whole += (1.0 + static_cast<double>(j % 3)) / 5.0;
