@@ -177,7 +177,11 @@ TEST(Run, EveryModelTrainsAndPredicts) {
     options.run = folder / info.name;
     EXPECT_EQ(predict(options).nodes.size(), 400U);
     options.data = data;  // as a graph that it has not seen
-    EXPECT_EQ(predict(options).nodes.size(), 400U);
+    if (info.name == "glognn") {  // learns a row for each node
+      EXPECT_SAYS(predict(options), "cannot predict on");
+    } else {
+      EXPECT_EQ(predict(options).nodes.size(), 400U);
+    }
   }
 }
 
