@@ -6,7 +6,6 @@
 #include <spex/run/predict.h>
 
 #include <CLI/App.hpp>
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -20,27 +19,19 @@ struct Request {
   std::string out;
 };
 
-NodeId parse_node(const std::string& text, const std::string& source) {
-  NodeId node = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), node);
-  require(error == std::errc() && end == text.data() + text.size(), "{}: \"{}\" is not a node id",
-          source, text);
-  return node;
-}
-
-// "3,17,4", or the name of a file with one id per line.
-std::vector<NodeId> parse_nodes(const std::string& text) {
+// "3,17,4" or "alice,bob", or the name of a file with one per line.
+std::vector<std::string> parse_keys(const std::string& text) {
   bool file = std::filesystem::exists(text);
   std::stringstream stream(file ? read_text(text) : text);
-  std::vector<NodeId> nodes;
+  std::vector<std::string> keys;
   for (std::string item; std::getline(stream, item, file ? '\n' : ',');)
-    if (!item.empty()) nodes.push_back(parse_node(item, file ? text : "--nodes"));
-  require(!nodes.empty(), "--nodes names no node");
-  return nodes;
+    if (!item.empty()) keys.push_back(item);
+  require(!keys.empty(), "--nodes names no node");
+  return keys;
 }
 
 void run(Request& request) {
-  if (!request.nodes.empty()) request.options.nodes = parse_nodes(request.nodes);
+  if (!request.nodes.empty()) request.options.keys = parse_keys(request.nodes);
   Predictions predictions = predict(request.options);
   if (request.out.empty()) {
     write_csv(std::cout, predictions);
@@ -59,8 +50,9 @@ void add_predict_command(CLI::App& app) {
   command->add_option("RUN", request->options.run, "The run directory")->required();
   command->add_option("--data", request->options.data,
                       "Another data set with the same features (the run's own)");
-  command->add_option("--nodes", request->nodes,
-                      "Node ids, as 3,17,4, or a file with one per line (all)");
+  command->add_option(
+      "--nodes", request->nodes,
+      "Nodes as the data calls them, 3,17 or ann,bob, or a file with one per line (all)");
   command->add_option("--batch", request->options.batch, "Nodes per batch; less memory, more time");
   command->add_option("--samples", request->options.samples, "Average over so many samples (1)");
   command->add_option("--out", request->out, "CSV file to write (standard output)")

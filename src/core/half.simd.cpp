@@ -5,8 +5,8 @@
 
 namespace spex::SPEX_ISA {
 
-#if defined(__aarch64__)
-using Native = __fp16;  // g++ 12 knows the standard's name only on x86
+#if defined(__aarch64__) || defined(__clang__)
+using Native = __fp16;  // g++ 12 knows the standard's name only on x86, clang 14 on no CPU of ours
 #else
 __extension__ typedef _Float16 Native;
 #endif

@@ -74,6 +74,21 @@ void check_nodes(std::span<const NodeId> nodes, size_t count) {
   if (twice != sorted.end()) fail("node {} is asked for twice", *twice);
 }
 
+// The nodes that are asked for, by number and by key; all where none is.
+std::vector<NodeId> nodes_of(const PredictOptions& options, const Dataset& data) {
+  std::vector<NodeId> nodes = options.nodes;
+  if (!options.keys.empty()) {
+    KeyIndex index(data.keys, data.nodes());
+    for (const std::string& key : options.keys) nodes.push_back(index.find(key));
+  }
+  if (nodes.empty()) {
+    nodes.resize(data.nodes());
+    std::iota(nodes.begin(), nodes.end(), 0U);
+  }
+  check_nodes(nodes, data.nodes());
+  return nodes;
+}
+
 }  // namespace
 
 Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning) {
@@ -114,12 +129,8 @@ Predictions predict(const PredictOptions& options) {
   std::unique_ptr<Model> model = saved.make();
   Predictions result;
   result.meaning = saved.meaning;
-  result.nodes = options.nodes;
-  if (result.nodes.empty()) {
-    result.nodes.resize(ground.data.nodes());
-    std::iota(result.nodes.begin(), result.nodes.end(), 0U);
-  }
-  check_nodes(result.nodes, ground.data.nodes());
+  result.nodes = nodes_of(options, ground.data);
+  result.keys = ground.data.keys;
   size_t samples = std::max<size_t>(1, options.samples);
   size_t apart = saved.phase.model->needs().sampling.resample_every;
   result.values =
@@ -142,7 +153,7 @@ void write_csv(std::ostream& out, const Predictions& p) {
   out << '\n';
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     ConstMatrixView row = p.values.view().block(i, 1);
-    out << p.nodes[i];
+    out << csv_field(p.keys.of(p.nodes[i]));
     if (classes)
       out << ','
           << csv_field(p.meaning.class_names[static_cast<size_t>(

@@ -175,6 +175,7 @@ class TrainingRun {
     std::span<const NodeId> test = problem_.split.test.span();
     Predictions predictions;
     predictions.meaning = saved.meaning;
+    predictions.keys = problem_.data.keys;
     predictions.nodes.assign(test.begin(), test.end());
     if (saved.phase.recipe.batch_size == 0) {
       predictions.nodes.resize(problem_.data.nodes());

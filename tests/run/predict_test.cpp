@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
 #include <spex/run/predict.h>
@@ -157,6 +158,29 @@ TEST_F(Predict, NodesThatDoNotExistAreRefused) {
   EXPECT_SAYS(predict(wrong), "there is no node 400: ids go from 0 to 399");
   wrong.nodes = {3, 17, 3};
   EXPECT_SAYS(predict(wrong), "node 3 is asked for twice");
+}
+
+// The same run on a data set whose nodes have names: asked for by them, and told by them.
+TEST_F(Predict, NodesAreCalledWhatTheDataCallsThem) {
+  Dataset named = small_mines(20);
+  std::string names;
+  std::vector<uint64_t> offsets = {0};
+  for (size_t i = 0; i < named.nodes(); ++i)
+    offsets.push_back((names += fmt::format("n{}", 3 * i)).size());
+  auto keep = std::make_shared<std::pair<std::string, std::vector<uint64_t>>>(names, offsets);
+  named.keys.offsets = {keep->second, keep};
+  named.keys.text = {{reinterpret_cast<const uint8_t*>(keep->first.data()), names.size()}, keep};
+  save_native(named, *folder_ / "named.safetensors");
+  PredictOptions some = options();
+  some.data = *folder_ / "named.safetensors";
+  some.keys = {"n51", "n9"};
+  Predictions predictions = predict(some);
+  EXPECT_EQ(predictions.nodes, (std::vector<NodeId>{17, 3}));
+  std::ostringstream text;
+  write_csv(text, predictions);
+  EXPECT_NE(text.str().find("\nn51,"), std::string::npos) << text.str();
+  some.keys = {"n1"};
+  EXPECT_SAYS(predict(some), "no node is called 'n1'");
 }
 
 TEST_F(Predict, AFolderWithoutARunIsRefused) {

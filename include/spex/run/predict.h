@@ -14,6 +14,7 @@ namespace spex {
 
 struct Predictions {
   std::vector<NodeId> nodes;
+  NodeKeys keys;  // what the data set calls its nodes
   Matrix values;  // nodes x (classes, labels or targets): probabilities, or the targets themselves
   Meaning meaning;
 };
@@ -23,14 +24,16 @@ Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning);
 
 struct PredictOptions {
   std::filesystem::path run;
-  std::string data;           // another data set; empty: the run's own
-  std::vector<NodeId> nodes;  // empty: all
+  std::string data;               // another data set; empty: the run's own
+  std::vector<NodeId> nodes;      // empty: all
+  std::vector<std::string> keys;  // nodes by what the data set calls them, after `nodes`
   size_t batch = 0;
   size_t samples = 1;  // predictions of so many samples are averaged
 };
 Predictions predict(const PredictOptions& options);
 
-// One line per node: node, prediction, and the probabilities (or label probabilities, or targets).
+// One line per node: its key, prediction, and the probabilities (or label probabilities, or
+// targets).
 void write_csv(std::ostream& out, const Predictions& predictions);
 
 }  // namespace spex
