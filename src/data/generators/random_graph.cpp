@@ -46,9 +46,10 @@ class Register {
   Register(size_t nodes, const Pairs& pairs)
       : graph_(build_csr(nodes, pairs.sources, pairs.targets, {.drop_duplicates = false}).graph) {}
   size_t count(NodeId a, NodeId b) const {
-    auto range = std::ranges::equal_range(graph_.row(a), b);
+    auto row = graph_.row(a);
+    auto [first, last] = std::equal_range(row.begin(), row.end(), b);
     auto pair = std::minmax(a, b);
-    return range.size() + added_.count(pair) - removed_.count(pair);
+    return static_cast<size_t>(last - first) + added_.count(pair) - removed_.count(pair);
   }
   void add(NodeId a, NodeId b) { added_.insert(std::minmax(a, b)); }
   void remove(NodeId a, NodeId b) { removed_.insert(std::minmax(a, b)); }
