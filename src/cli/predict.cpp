@@ -50,9 +50,8 @@ void add_predict_command(CLI::App& app) {
   command->add_option("RUN", request->options.run, "The run directory")->required();
   command->add_option("--data", request->options.data,
                       "Another data set with the same features (the run's own)");
-  command->add_option(
-      "--nodes", request->nodes,
-      "Nodes as the data calls them, 3,17 or ann,bob, or a file with one per line (all)");
+  command->add_option("--nodes", request->nodes,
+                      "Nodes as the data names them, 3,17 or ann,bob, or a file of them (all)");
   command->add_option("--batch", request->options.batch, "Nodes per batch; less memory, more time");
   command->add_option("--samples", request->options.samples, "Average over so many samples (1)");
   command->add_option("--out", request->out, "CSV file to write (standard output)")

@@ -5,9 +5,9 @@
 
 namespace spex::assets {
 
-extern const std::string_view page;    // the template, with {{places}} for the rest
-extern const std::string_view style;   // page.css
-extern const std::string_view charts;  // Chart.js
+extern const std::string_view page;            // the template, with {{places}} for the rest
+extern const std::string_view style;           // page.css
+extern const std::string_view charts;          // Chart.js
 extern const std::string_view script;          // our own scripts, main.js last
 extern const std::string_view compare_script;  // those of a comparison
 

@@ -45,8 +45,8 @@ std::string dump(const ordered_json& json) {
 
 std::string data_of(const RunRecord& record) {
   return fmt::format(R"({{"summary":{},"details":{},"curves":{},"config":{}}})",
-                     to_json(record.summary), to_json(record.details),
-                     dump(curves(record.epochs)), dump(settings(record.config)));
+                     to_json(record.summary), to_json(record.details), dump(curves(record.epochs)),
+                     dump(settings(record.config)));
 }
 
 // JSON inside <script>: without "<", nothing in it can end the element or open a comment.

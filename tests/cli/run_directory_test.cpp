@@ -124,7 +124,7 @@ TEST_F(RunDirectory, UnderAFileIsASentence) {
 // Whatever the limit stops, what stands in the folder is whole, and room lets the run go on.
 TEST_F(RunDirectory, ThatMeetsTheLargestFileAllowedKeepsOnlyWholeFiles) {
   ASSERT_EQ(spex(train("whole")).code, 0);
-  for (size_t kilobytes : {4, 20, 60, 90}) {
+  for (size_t kilobytes : {6, 20, 60, 90}) {
     std::string run = "limited" + std::to_string(kilobytes);
     Surroundings limited;
     limited.largest_file = kilobytes << 10;

@@ -96,8 +96,8 @@ TEST(Usage, AnInstructionSetThatIsNotThereIsRefused) {
 }
 
 TEST(Usage, ASplitThatIsNotStoredIsRefused) {
-  expect_fails(spex({"train", "minesweeper", "--split", "3", "--dry-run"}), 1,
-               "so there is no split 3");
+  expect_fails(spex({"train", "minesweeper", "--split", "30", "--dry-run"}), 1,
+               "so there is no split 30");
 }
 
 TEST(Usage, MistypedCommandsAndOptionsSuggestTheRightOnes) {

@@ -176,7 +176,7 @@ TEST(Run, EveryModelTrainsAndPredicts) {
     PredictOptions options;
     options.run = folder / info.name;
     EXPECT_EQ(predict(options).nodes.size(), 400U);
-    options.data = data;  // as a graph that it has not seen
+    options.data = data;          // as a graph that it has not seen
     if (info.name == "glognn") {  // learns a row for each node
       EXPECT_SAYS(predict(options), "cannot predict on");
     } else {
