@@ -90,13 +90,13 @@ function(spex_room name)
 endfunction()
 
 # A program is a folder with a main.cpp. It reads options and prints, so what counts is how long it
-# takes to compile: -O1.
+# takes to compile: -O1, and all files at once, since each would compile the library for options anew.
 function(spex_program name folder)
-  cmake_parse_arguments(ARG "" "" "ROOMS;LIBRARIES;HEADERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   add_executable(${name} ${sources})
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  spex_precompile(${name} ${name} ${ARG_HEADERS})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
   foreach(room ${ARG_ROOMS})
     target_link_libraries(${name} PRIVATE spex_${room})
