@@ -9,7 +9,7 @@
 #include <spex/report/report.h>
 #include <spex/run/compare.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <sstream>
 
@@ -19,7 +19,7 @@
 namespace spex::cli {
 namespace {
 
-struct Request {
+struct CompareCommand {
   Settings settings;
   std::string models, splits;
   std::filesystem::path out;
@@ -60,7 +60,7 @@ Config config_of(Settings settings, const std::string& model, const std::vector<
   return resolve(settings, data);
 }
 
-void compare(const Request& request) {
+void compare(const CompareCommand& request) {
   Progress progress;
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
@@ -90,7 +90,7 @@ void compare(const Request& request) {
 void add_compare_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("compare", "Train several models on the same splits and compare them");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<CompareCommand>();
   add_settings(*command, request->settings);
   command
       ->add_option("--models", request->models, "Their names, as gcn,mlp; spex models lists them")

@@ -9,7 +9,7 @@
 #include <spex/data/reader.h>
 #include <spex/graph/builder.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 #include <memory>

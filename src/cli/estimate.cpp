@@ -5,7 +5,7 @@
 #include <spex/core/threads.h>
 #include <spex/run/run.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/progress.h"
@@ -14,12 +14,12 @@
 namespace spex::cli {
 namespace {
 
-struct Request {
+struct EstimateCommand {
   Settings settings;
   std::string out;
 };
 
-void estimate(const Request& request) {
+void estimate(const EstimateCommand& request) {
   Progress progress;
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
@@ -45,7 +45,7 @@ void estimate(const Request& request) {
 void add_estimate_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("estimate", "Phase 1 alone: attention scores that trainings can share");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<EstimateCommand>();
   add_settings(*command, request->settings);
   command->add_option("--out", request->out, "The file of scores to write")
       ->type_name("FILE")

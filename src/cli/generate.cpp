@@ -4,14 +4,14 @@
 #include <spex/data/generators.h>
 #include <spex/data/native.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 namespace spex::cli {
 namespace {
 
-struct Request {
+struct GenerateCommand {
   std::string name;
   std::string out;
   GeneratorOptions options;
@@ -24,7 +24,7 @@ std::string list_of_generators() {
   return text + "Example:\n  spex data generate arxiv --scale 0.1 --out arxiv-tenth.safetensors";
 }
 
-void add_options(CLI::App& app, Request& request) {
+void add_options(CLI::App& app, GenerateCommand& request) {
   GeneratorOptions& options = request.options;
   app.add_option("NAME", request.name, "Which generator")->required();
   app.add_option("--out", request.out, "File to write (safetensors)")->required();
@@ -44,7 +44,7 @@ void add_options(CLI::App& app, Request& request) {
 
 void add_generate_command(CLI::App& data) {
   auto* app = data.add_subcommand("generate", "Make a synthetic data set");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<GenerateCommand>();
   add_options(*app, *request);
   app->footer(list_of_generators());
   app->callback([request] {

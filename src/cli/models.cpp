@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <spex/config/config.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace spex::cli {

@@ -5,7 +5,7 @@
 #include <spex/core/files.h>
 #include <spex/run/predict.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -13,7 +13,7 @@
 namespace spex::cli {
 namespace {
 
-struct Request {
+struct PredictCommand {
   PredictOptions options;
   std::string nodes;
   std::string out;
@@ -30,7 +30,7 @@ std::vector<std::string> parse_keys(const std::string& text) {
   return keys;
 }
 
-void run(Request& request) {
+void run(PredictCommand& request) {
   if (!request.nodes.empty()) request.options.keys = parse_keys(request.nodes);
   Predictions predictions = predict(request.options);
   if (request.out.empty()) {
@@ -46,7 +46,7 @@ void run(Request& request) {
 void add_predict_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("predict", "Predict with a trained run, on its graph or on a new one");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<PredictCommand>();
   command->add_option("RUN", request->options.run, "The run directory")->required();
   command->add_option("--data", request->options.data,
                       "Another data set with the same features (the run's own)");

@@ -10,7 +10,7 @@
 #include <spex/data/splits.h>
 #include <spex/run/problem.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 namespace spex::cli {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <spex/core/text.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <vector>
 

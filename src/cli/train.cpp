@@ -11,7 +11,7 @@
 #include <spex/report/report.h>
 #include <spex/run/run.h>
 
-#include <CLI/App.hpp>
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/progress.h"
@@ -20,7 +20,7 @@
 namespace spex::cli {
 namespace {
 
-struct Request {
+struct TrainCommand {
   Settings settings;
   RunOptions run;
   std::string memory;
@@ -46,7 +46,7 @@ void print_result(const RunSummary& s, const std::filesystem::path& out) {
              1e-6 * static_cast<double>(s.peak_rss_bytes), (out / "report.html").string());
 }
 
-void train(Request& request) {
+void train(TrainCommand& request) {
   Progress progress;
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
@@ -84,7 +84,7 @@ void train(Request& request) {
 
 void add_train_command(CLI::App& app) {
   auto* command = app.add_subcommand("train", "Train a model and write a run directory");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<TrainCommand>();
   add_settings(*command, request->settings);
   command
       ->add_option("--model", request->settings.model,

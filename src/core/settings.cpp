@@ -40,7 +40,7 @@ std::string number_text(double value) {
 }
 
 // A TOML basic string.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\')
@@ -100,7 +100,7 @@ void SettingList::add(std::string name, bool& value, std::string meaning) {
 
 void SettingList::add(std::string name, std::string& value, std::string meaning) {
   push(
-      std::move(name), std::move(meaning), [&value] { return quoted(value); },
+      std::move(name), std::move(meaning), [&value] { return in_quotes(value); },
       [&value](const std::string& text, const std::string&) { value = text; });
 }
 
@@ -118,7 +118,7 @@ void SettingList::add_word(std::string name, std::vector<std::string_view> words
                            std::string meaning, std::function<size_t()> get,
                            std::function<void(size_t)> choose) {
   push(
-      std::move(name), std::move(meaning), [words, get] { return quoted(words[get()]); },
+      std::move(name), std::move(meaning), [words, get] { return in_quotes(words[get()]); },
       [words, choose](const std::string& text, const std::string& key) {
         auto found = std::find(words.begin(), words.end(), text);
         require(found != words.end(), "{} cannot be \"{}\"; possible are {}", key, text,
