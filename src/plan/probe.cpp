@@ -145,8 +145,9 @@ struct Measured {
   double train_bytes = 0, evaluate_bytes = 0, train_seconds = 0, evaluate_seconds = 0;
 };
 
-// The quickest of a few times of each, and the peak above what was there before. Of the last epoch:
-// models that grow while they are trained are whole then.
+// The quickest of a few times of each, and the highest peak above what was there before: beside
+// other programs a thread may come too late to take its part, and its scratch memory with it. Of
+// the last epoch: models that grow while they are trained are whole then.
 Measured measure(Model& model, const ModelInput& input, const Neighbourhood& neighbourhood,
                  size_t epochs) {
   Measured best{0, 0, 1e30, 1e30};
@@ -169,7 +170,7 @@ Measured measure(Model& model, const ModelInput& input, const Neighbourhood& nei
       tape.backward(std::move(logits), std::move(gradient));
     }
     best.train_seconds = std::min(best.train_seconds, watch.seconds());
-    best.train_bytes = static_cast<double>(memory_use().peak - before);
+    best.train_bytes = std::max(best.train_bytes, static_cast<double>(memory_use().peak - before));
     reset_memory_peaks();
     Stopwatch forward;
     {
@@ -179,7 +180,8 @@ Measured measure(Model& model, const ModelInput& input, const Neighbourhood& nei
       model.forward(tape, input, neighbourhood, evaluation);
     }
     best.evaluate_seconds = std::min(best.evaluate_seconds, forward.seconds());
-    best.evaluate_bytes = static_cast<double>(memory_use().peak - before);
+    best.evaluate_bytes =
+        std::max(best.evaluate_bytes, static_cast<double>(memory_use().peak - before));
   }
   return best;
 }
