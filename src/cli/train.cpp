@@ -57,7 +57,8 @@ void train(TrainCommand& request) {
   Config config = resolve(request.settings, data);
   config.threads = use_threads(config.threads);
   check(config);
-  PlanInput input = plan_input(data, config);
+  PreparedData prepared = prepare(std::move(data), config.features);
+  PlanInput input = plan_input(prepared.data, config);
   input.scores_given = !request.run.scores.empty();
   request.run.plan = request.memory.empty() ? make_plan(input, config)
                                             : fit_plan(input, config, parse_size(request.memory));
@@ -65,7 +66,7 @@ void train(TrainCommand& request) {
     fmt::print("{}", describe(request.run.plan));
     return;
   }
-  Problem problem = make_problem(std::move(data), config);
+  Problem problem = make_problem(std::move(prepared), config);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {
     progress.epoch(record, epochs);

@@ -16,6 +16,23 @@ const Words<Metric>& metric_words() {
   return words;
 }
 
+const Words<Structure>& structure_words() {
+  static const Words<Structure> words = {{"degree", Structure::degree},
+                                         {"walk", Structure::walk},
+                                         {"laplacian", Structure::laplacian},
+                                         {"embedding", Structure::embedding}};
+  return words;
+}
+
+Structure structure_of(const std::string& word) {
+  for (const auto& [known, value] : structure_words())
+    if (known == word) return value;
+  fail(
+      "features.structure: there is no {}; it is auto, none, or some of degree, walk, laplacian "
+      "and embedding, as \"degree,walk\"",
+      word.empty() ? "empty word" : word);
+}
+
 Phase default_phase(const std::string& name) {
   const ModelInfo& info = find_model(name);
   return {name, info.recipe, info.options()};
@@ -46,6 +63,17 @@ std::string toml_of(const std::vector<ConfigKey>& keys) {
   return text;
 }
 
+// An embedding has a column per node, and hops make all columns dense.
+void check_structure(const Config& config) {
+  std::vector<Structure> parts = config.features.parts();
+  bool embedding = std::find(parts.begin(), parts.end(), Structure::embedding) != parts.end();
+  for (const Phase& phase : config.phases)
+    require(!embedding || phase.model->needs().hops == 0,
+            "{} averages features over hops, which an embedding per node is too wide for; take "
+            "features.structure=degree,walk",
+            phase.name);
+}
+
 }  // namespace
 
 std::string_view name(Metric metric) {
@@ -61,6 +89,24 @@ void SplitConfig::list(SettingList& s) {
         "random split instead: training nodes of each class, validation, test; 20/500/1000");
   s.add("seed", seed, {0, 1e18}, "seed of the random split");
   s.add("metric", metric, metric_words(), "auto, accuracy, roc_auc or r2");
+}
+
+std::vector<Structure> FeatureConfig::parts() const {
+  std::vector<Structure> parts;
+  if (automatic() || structure == "none") return parts;
+  for (size_t begin = 0, end = 0; end < structure.size(); begin = end + 1) {
+    end = std::min(structure.find(',', begin), structure.size());
+    Structure part = structure_of(structure.substr(begin, end - begin));
+    if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+  }
+  require(!parts.empty(), "features.structure is empty; none leaves the features as they are");
+  return parts;
+}
+
+void FeatureConfig::list(SettingList& s) {
+  s.add("standardise", standardise, "bring features, and targets of regression, to one scale");
+  s.add("structure", structure,
+        "columns made of the graph: auto, none, or some of degree, walk, laplacian, embedding");
 }
 
 void ExpanderConfig::list(SettingList& s) {
@@ -101,11 +147,13 @@ void Config::list(SettingList& s) {
   s.add("seeds", seeds, {1, 1e6}, "networks to train, with consecutive seeds");
   s.add("threads", threads, {0, 1e6}, "0: all cores");
   s.add_part("split", split);
+  s.add_part("features", features);
   s.add_part("expander", expander);
   for (Phase& phase : phases) s.add_part(phase.name, phase);
 }
 
 void check(const Config& config) {
+  check_structure(config);
   for (const Phase& phase : config.phases) {
     phase.model->check();
     bool batches = phase.model->needs().batching != Batching::none;

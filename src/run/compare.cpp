@@ -70,7 +70,7 @@ std::vector<double> tests_of(const ComparedModel& model) {
 }
 
 // One model on one split, in a folder of its own.
-RunResult run_split(const Dataset& data, Config config, const CompareRequest& request,
+RunResult run_split(const PreparedData& data, const Config& config, const CompareRequest& request,
                     const fs::path& out, const RunHooks& hooks) {
   RunOptions options;
   options.out = out;
@@ -121,6 +121,7 @@ std::optional<Comparison> compare_models(const Dataset& data, const CompareReque
   for (const Config& each : request.configs) {
     ComparedModel& model = comparison.models.emplace_back();
     model.model = each.model;
+    PreparedData prepared = prepare(data, each.features);
     std::vector<size_t> splits = request.splits;
     if (splits.empty()) splits = {each.split.index};
     for (size_t split : splits) {
@@ -128,7 +129,7 @@ std::optional<Comparison> compare_models(const Dataset& data, const CompareReque
       config.split.index = split;
       log("{}, split {}", config.model, split);
       fs::path out = request.out / config.model / fmt::format("split-{}", split);
-      RunResult result = run_split(data, config, request, out, hooks);
+      RunResult result = run_split(prepared, config, request, out, hooks);
       if (!result.finished) return std::nullopt;
       add_run(model, result.record, split);
       comparison.metric = result.record.summary.metric;

@@ -4,13 +4,16 @@
 #include <spex/core/text.h>
 #include <spex/run/model_file.h>
 
+#include <algorithm>
+
 #include "run/state_tensors.h"
 
 namespace spex {
 namespace {
 
-constexpr const char* kFormat = "spex-model-2";
-constexpr const char* kEarlierFormat = "spex-network-1";
+constexpr const char* kFormat = "spex-model-3";
+constexpr std::string_view kEarlierFormats[] = {"spex-network-1", "spex-model-2"};
+constexpr const char* kState = "model/";  // begins the names of the state's tensors
 
 // The metadata of a file, each by its name.
 struct Fields {
@@ -39,6 +42,32 @@ Meaning meaning_of(const Fields& fields) {
   return meaning;
 }
 
+// The numbers of a preparation are tensors, each with its place; empty ones are left out.
+void list_numbers(auto& preparation, auto&& use) {
+  use("features.mean", preparation.features.mean);
+  use("features.scale", preparation.features.scale);
+  use("structure.mean", preparation.made.mean);
+  use("structure.scale", preparation.made.scale);
+  use("targets.mean", preparation.targets.mean);
+  use("targets.scale", preparation.targets.scale);
+}
+
+Preparation preparation_of(const Fields& fields) {
+  Preparation preparation;
+  preparation.given = fields.count("features");
+  preparation.structure = fields.text("structure");
+  list_numbers(preparation, [&](const char* name, std::vector<double>& values) {
+    if (!fields.file.contains(name)) return;
+    auto stored = fields.file.array<double>(name);
+    values.assign(stored.begin(), stored.end());
+  });
+  for (const ColumnScaling* each : {&preparation.features, &preparation.made, &preparation.targets})
+    require(each->mean.empty() || each->mean.size() == each->scale.size(),
+            "{}: {} means do not fit {} scales", fields.file.path().string(), each->mean.size(),
+            each->scale.size());
+  return preparation;
+}
+
 }  // namespace
 
 Meaning meaning_of(const Dataset& data) {
@@ -56,12 +85,18 @@ std::unique_ptr<Model> SavedModel::make() const {
 
 void save_model(const std::filesystem::path& path, const SavedModel& saved) {
   std::vector<TensorSource> tensors;
-  add_tensors(tensors, "", saved.state);
+  add_tensors(tensors, kState, saved.state);
+  list_numbers(saved.preparation, [&](const char* name, const std::vector<double>& values) {
+    if (!values.empty())
+      tensors.push_back(tensor<double>(name, std::span<const double>(values), {values.size()}));
+  });
   auto text = [](auto value) { return fmt::format("{}", value); };
   write_safetensors(path, tensors,
                     {{"format", kFormat},
                      {"model", saved.phase.name},
                      {"settings", to_toml(saved.phase)},
+                     {"features", text(saved.preparation.given)},
+                     {"structure", saved.preparation.structure},
                      {"inputs", text(saved.shape.inputs)},
                      {"outputs", text(saved.shape.outputs)},
                      {"edge_types", text(saved.shape.edge_types)},
@@ -79,7 +114,8 @@ SavedModel load_model(const std::filesystem::path& path) {
   Fields fields{file};
   auto format = file.metadata().find("format");
   std::string found = format == file.metadata().end() ? std::string() : format->second;
-  require(found != kEarlierFormat,
+  require(std::find(std::begin(kEarlierFormats), std::end(kEarlierFormats), found) ==
+              std::end(kEarlierFormats),
           "{} was written by an earlier version of spex; train again with this one, or use that "
           "version",
           path.string());
@@ -89,11 +125,12 @@ SavedModel load_model(const std::filesystem::path& path) {
   saved.shape = {fields.count("inputs"), fields.count("outputs"), fields.count("edge_types"),
                  fields.count("nodes")};
   saved.meaning = meaning_of(fields);
+  saved.preparation = preparation_of(fields);
   saved.seed = fields.count("seed");
   saved.best_epoch = fields.count("best_epoch");
   saved.validation = fields.real("validation");
   saved.temperature = static_cast<float>(fields.real("temperature"));
-  saved.state = read_tensors(file, "");
+  saved.state = read_tensors(file, kState);
   return saved;
 }
 

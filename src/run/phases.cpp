@@ -38,7 +38,7 @@ Shape shape_of(const Ground& ground, const Config& config) {
 
 bool train_phase(const Phase& phase, Model& model, const Problem& problem, const Config& config,
                  size_t seed, TrainState& state, const TrainerHooks& hooks) {
-  Objective objective(problem.data.labels, config.split.metric);
+  Objective objective(problem.data.labels, config.split.metric, problem.preparation.targets);
   Adam optimiser(model.parameters(), adam(phase.recipe));
   auto batches = make_batches(problem, problem.split.train.span(), phase.model->needs(),
                               {phase.recipe.batch_size, seed});

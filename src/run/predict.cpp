@@ -18,11 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 
 // The run's own graph and scores, mapped.
-Ground own_ground(const RunFiles& files, const Config& config) {
+Ground own_ground(const RunFiles& files, const Config& config, const SavedModel& saved_model) {
   ReadOptions trusting;
   trusting.validate = false;  // only the rows of nodes that are asked for are read
   Dataset data =
       is_generator(config.data) ? generate(config.data) : read_dataset(config.data, trusting);
+  data = prepare_as(saved_model.preparation, std::move(data));
   if (!fs::exists(files.attention())) return make_ground(std::move(data), config);
   Ground ground;
   SavedGraph saved = load_attention_graph(files.attention());
@@ -40,26 +41,20 @@ Ground own_ground(const RunFiles& files, const Config& config) {
   return ground;
 }
 
-void check_features(const Ground& ground, const SavedModel& saved, const std::string& data) {
-  size_t features = feature_count(ground.data.features);
-  require(features == saved.shape.inputs, "{} has {} features, but the run was trained with {}",
-          data, features, saved.shape.inputs);
-}
-
 // Another data set: the scores are those that the run's estimator gives it.
-Ground new_ground(const RunFiles& files, const Config& config, const std::string& path) {
-  require(!config.final().model->needs().own_nodes,
+Ground new_ground(const RunFiles& files, const Config& config, const SavedModel& saved,
+                  const std::string& path) {
+  require(!config.final().model->needs().own_nodes && !saved.preparation.has_embedding(),
           "{} has learned something for each node of the graph it was trained on, and cannot "
           "predict on {}",
           config.model, path);
-  Ground ground = make_ground(open_data(path), config);
+  Ground ground = make_ground(prepare_as(saved.preparation, open_data(path)), config);
   if (!config.final().model->needs().scores) return ground;
   fs::path file = files.phase(config.phases.front().name);
   require(fs::exists(file),
           "{} was trained on scores from a file and has no estimator to run on {}",
           files.folder.string(), path);
   SavedModel estimator = load_model(file);
-  check_features(ground, estimator, path);
   std::unique_ptr<Model> model = estimator.make();
   ground.scores = attention_scores(*model, estimator.phase, ground, estimator.temperature);
   return ground;
@@ -123,9 +118,8 @@ Predictions predict(const PredictOptions& options) {
           options.run.string());
   Config config = read_run_config(files);
   SavedModel saved = load_model(files.model());
-  Ground ground =
-      options.data.empty() ? own_ground(files, config) : new_ground(files, config, options.data);
-  check_features(ground, saved, options.data.empty() ? config.data : options.data);
+  Ground ground = options.data.empty() ? own_ground(files, config, saved)
+                                       : new_ground(files, config, saved, options.data);
   std::unique_ptr<Model> model = saved.make();
   Predictions result;
   result.meaning = saved.meaning;
@@ -142,6 +136,7 @@ Predictions predict(const PredictOptions& options) {
     add(result.values, to_probabilities(logits, result.meaning));
   }
   for (float& value : result.values.span()) value /= static_cast<float>(samples);
+  unscale(result.values, saved.preparation.targets);
   return result;
 }
 

@@ -133,11 +133,18 @@ void add_hops(Dataset& data, size_t hops) {
 }
 
 Problem make_problem(Dataset data, const Config& config) {
+  return make_problem(prepare(std::move(data), config.features), config);
+}
+
+Problem make_problem(PreparedData prepared, const Config& config) {
   Problem problem;
-  problem.split = choose_split(data, config.split);
+  problem.split = choose_split(prepared.data, config.split);
+  problem.preparation = std::move(prepared.preparation);
+  problem.preparation.targets =
+      target_scaling(prepared.data.labels, problem.split, config.features);
   Stopwatch watch;
   Gaps gaps;
-  static_cast<Ground&>(problem) = make_ground(std::move(data), config, &gaps);
+  static_cast<Ground&>(problem) = make_ground(std::move(prepared.data), config, &gaps);
   problem.spectral_gap = gaps.spectral;
   problem.required_gap = gaps.required;
   if (problem.attention.nodes() > 0) problem.fingerprint = fingerprint(problem.attention);

@@ -33,7 +33,7 @@ class TrainingRun {
         options_(options),
         hooks_(hooks),
         files_{options.out},
-        objective_(problem_.data.labels, config.split.metric),
+        objective_(problem_.data.labels, config.split.metric, problem_.preparation.targets),
         shape_(shape_of(problem_, config)),
         folder_(files_, config_) {
     if (config_.threads == 0) config_.threads = static_cast<size_t>(threads());
@@ -130,8 +130,9 @@ class TrainingRun {
       SavedModel kept = load_model(file);
       if (kept.validation >= state.best_validation && kept.seed != seed) return;
     }
-    save_model(file, {phase, shape_, meaning_of(problem_.data), seed, state.best_epoch,
-                      state.best_validation, state.best_temperature, std::move(state.best)});
+    save_model(file, {phase, shape_, meaning_of(problem_.data), problem_.preparation, seed,
+                      state.best_epoch, state.best_validation, state.best_temperature,
+                      std::move(state.best)});
   }
 
   // From the phases before the last, or from a file. False if it was told to stop.
@@ -185,6 +186,7 @@ class TrainingRun {
         predict_logits(saved.phase, model, problem_, saved.seed, saved.best_epoch,
                        saved.temperature, predictions.nodes, saved.phase.recipe.batch_size);
     predictions.values = to_probabilities(logits, predictions.meaning);
+    unscale(predictions.values, saved.preparation.targets);
     write_atomically(files_.predictions(), [&](std::ostream& out) { write_csv(out, predictions); });
     if (predictions.nodes.size() > test.size()) {
       Matrix chosen(test.size(), logits.cols(), MemoryTag::activations);

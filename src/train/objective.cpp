@@ -39,19 +39,22 @@ void check_metric(const Labels& labels, Metric metric) {
           labels.task == Task::classes ? "classes" : "values per node");
 }
 
+ConstMatrixView targets(const Labels& labels) {
+  return {labels.values.data(), labels.values.size() / labels.outputs, labels.outputs,
+          labels.outputs};
+}
+
 }  // namespace
 
-Objective::Objective(const Labels& labels, Metric metric)
-    : labels_(labels), metric_(metric == Metric::automatic ? default_metric(labels) : metric) {
+Objective::Objective(const Labels& labels, Metric metric, const ColumnScaling& scaling)
+    : labels_(labels),
+      scaling_(scaling),
+      learned_(scaled(labels, scaling)),
+      metric_(metric == Metric::automatic ? default_metric(labels) : metric) {
   require(labels.outputs > 0, "the data set has no labels to learn");
   require(labels.task != Task::classes || labels.outputs > 1, "all labels are of one class");
   check_metric(labels, metric_);
   outputs_ = labels.task == Task::classes && labels.outputs == 2 ? 1 : labels.outputs;
-}
-
-ConstMatrixView Objective::targets() const {
-  return {labels_.values.data(), labels_.values.size() / labels_.outputs, labels_.outputs,
-          labels_.outputs};
 }
 
 Var Objective::loss_on(Tape& tape, const Var& logits, std::span<const int32_t> classes,
@@ -67,22 +70,31 @@ Var Objective::loss_on(Tape& tape, const Var& logits, std::span<const int32_t> c
 
 Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
                     std::span<const NodeId> rows, std::span<const float> weights) {
-  if (nodes.empty()) return loss_on(tape, logits, labels_.classes.span(), targets(), rows, weights);
+  if (nodes.empty())
+    return loss_on(tape, logits, labels_.classes.span(), targets(learned_), rows, weights);
   if (labels_.task == Task::classes) {
     batch_classes_.resize(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) batch_classes_[i] = labels_.classes[nodes[i]];
   } else {
     batch_values_ = Matrix(nodes.size(), labels_.outputs, MemoryTag::activations);
     for (size_t i = 0; i < nodes.size(); ++i)
-      copy(batch_values_.view().block(i, 1), targets().block(nodes[i], 1));
+      copy(batch_values_.view().block(i, 1), targets(learned_).block(nodes[i], 1));
   }
   return loss_on(tape, logits, batch_classes_, batch_values_.view(), rows, weights);
 }
 
-double Objective::score(ConstMatrixView logits, std::span<const NodeId> nodes) const {
-  if (metric_ == Metric::r2) return r2(logits, targets(), nodes);
+double Objective::score(ConstMatrixView outputs, std::span<const NodeId> nodes) const {
+  Matrix unscaled;
+  ConstMatrixView logits = outputs;
+  if (!scaling_.scale.empty()) {
+    unscaled = Matrix(outputs.rows, outputs.cols, MemoryTag::activations);
+    copy(unscaled, outputs);
+    unscale(unscaled, scaling_);
+    logits = unscaled;
+  }
+  if (metric_ == Metric::r2) return r2(logits, targets(labels_), nodes);
   if (metric_ == Metric::accuracy) return accuracy(logits, labels_.classes.span(), nodes);
-  if (labels_.task == Task::binary_labels) return mean_roc_auc(logits, targets(), nodes);
+  if (labels_.task == Task::binary_labels) return mean_roc_auc(logits, targets(labels_), nodes);
   return roc_auc(logits, labels_.classes.span(), nodes);
 }
 

@@ -30,6 +30,18 @@ struct ExpanderConfig {
   void list(SettingList& s);
 };
 
+// Columns that the graph's structure gives.
+enum class Structure { degree, walk, laplacian, embedding };
+
+// What a model is given of a node.
+struct FeatureConfig {
+  bool standardise = true;         // columns to mean 0 and deviation 1; targets of regression too
+  std::string structure = "auto";  // auto, none, or some of degree, walk, laplacian, embedding
+  bool automatic() const { return structure == "auto"; }
+  std::vector<Structure> parts() const;  // each once; throws, naming the words there are
+  void list(SettingList& s);
+};
+
 // One training of a method: a model with its settings. Its name is the section of its settings.
 struct Phase {
   std::string name;
@@ -49,6 +61,7 @@ struct Config {
   size_t seeds = 1;
   size_t threads = 0;  // 0: all cores
   SplitConfig split;
+  FeatureConfig features;
   ExpanderConfig expander;
   std::vector<Phase> phases;  // the last one is the model itself; those before give it scores
 

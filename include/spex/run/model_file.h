@@ -1,8 +1,9 @@
 // A trained model as a file that needs nothing else: the kind of model, every setting, its shape,
-// what its outputs mean, and its state.
+// how its features were prepared, what its outputs mean, and its state.
 #pragma once
 
 #include <spex/config/config.h>
+#include <spex/run/preparation.h>
 #include <spex/train/trainer.h>
 
 #include <filesystem>
@@ -23,6 +24,7 @@ struct SavedModel {
   Phase phase;
   Shape shape;
   Meaning meaning;
+  Preparation preparation;
   size_t seed = 0;
   size_t best_epoch = 0;
   double validation = 0;

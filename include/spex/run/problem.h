@@ -3,12 +3,14 @@
 
 #include <spex/config/config.h>
 #include <spex/plan/planner.h>
+#include <spex/run/preparation.h>
 #include <spex/train/ground.h>
 
 namespace spex {
 
 struct Problem : Ground {
   Split split;
+  Preparation preparation;
   uint64_t fingerprint = 0;  // of the attention graph; 0: there is none
   double spectral_gap = 0;   // of the expander; 0: not computed
   double required_gap = 0;
@@ -35,9 +37,10 @@ AttentionGraph local_graph(const CsrGraph& graph);
 // Puts the features' averages over up to so many hops beside them; 0: leaves them alone.
 void add_hops(Dataset& data, size_t hops);
 
-Problem make_problem(Dataset data, const Config& config);
+Problem make_problem(PreparedData prepared, const Config& config);
+Problem make_problem(Dataset data, const Config& config);  // prepares it first
 
-// What a plan must know of the data.
+// What a plan must know of the data, which is prepared.
 PlanInput plan_input(const Dataset& data, const Config& config);
 
 // Settings that suit the data: depth, degrees, width, batch size. Used where there is no preset.

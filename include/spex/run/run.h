@@ -33,7 +33,7 @@ struct RunFiles {
 };
 
 // The first line of a run's config.toml: which version of the directory it is.
-inline constexpr const char* kRunHeader = "# spex run 2\n";
+inline constexpr const char* kRunHeader = "# spex run 3\n";
 // The configuration of a run; throws if an earlier version wrote it.
 Config read_run_config(const RunFiles& files);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <spex/config/config.h>
-#include <spex/data/dataset.h>
+#include <spex/data/standardise.h>
 #include <spex/tensor/tape.h>
 
 namespace spex {
@@ -10,8 +10,9 @@ namespace spex {
 class Objective {
  public:
   // Labels must outlive the objective. Two classes become one logit; their default metric is
-  // ROC-AUC.
-  Objective(const Labels& labels, Metric metric);
+  // ROC-AUC. With a scaling, networks learn scaled targets: so is the loss, while scores are of
+  // the targets as they are.
+  Objective(const Labels& labels, Metric metric, const ColumnScaling& scaling = {});
 
   size_t outputs() const { return outputs_; }
   Metric metric() const { return metric_; }
@@ -26,12 +27,13 @@ class Objective {
   double score(ConstMatrixView logits, std::span<const NodeId> nodes) const;
 
  private:
-  ConstMatrixView targets() const;
   Var loss_on(Tape& tape, const Var& logits, std::span<const int32_t> classes,
               ConstMatrixView values, std::span<const NodeId> rows,
               std::span<const float> weights) const;
 
   const Labels& labels_;
+  ColumnScaling scaling_;
+  Labels learned_;  // as the loss sees them
   Metric metric_;
   size_t outputs_;
   // The labels of the current batch, gathered.
