@@ -61,6 +61,7 @@ inline void add_details(RunDetails& details) {
     details.roc_false_positive.push_back(x);
     details.roc_true_positive.push_back(std::pow(x, 0.16));
   }
+  details.mistakes = {{"alice <b>", "clear", "mine", 0.998}, {"17", "mine", "clear", 0.91}};
   details.steps = {{"read the data", 0.08, 9'500'000, 0.05, 9'100'000},
                    {"expander", 0.64, 14'000'000, 0.5, 14'200'000},
                    {"estimator", 13.2, 61'000'000, 11.0, 64'000'000},

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <spex/core/threads.h>
 #include <spex/run/analysis.h>
 #include <spex/sample/batch.h>
@@ -14,6 +15,7 @@ constexpr size_t kEntropyBins = 20;
 constexpr size_t kTop = 10;
 constexpr size_t kBlockRows = 4096;
 constexpr size_t kRocPoints = 200;
+constexpr size_t kMistakes = 10;
 
 // Sums over nodes; parts add up in block order.
 struct AttentionSums {
@@ -97,6 +99,27 @@ void roc_curve(RunDetails& details, std::vector<Scored> scored) {
   }
 }
 
+// How wrong a row of predictions is; 0: right, or nobody knows.
+double mistake_size(ConstMatrixView row, const Labels& labels, NodeId node) {
+  if (labels.task == Task::regression) {
+    double distance = std::abs(double{row(0, 0)} - double{labels.values[node]});
+    return std::isnan(distance) ? 0.0 : distance;
+  }
+  const float* best = std::max_element(row.data, row.data + row.cols);
+  bool wrong = labels.classes[node] >= 0 && best - row.data != labels.classes[node];
+  return wrong ? *best : 0.0;
+}
+
+Mistake describe_mistake(ConstMatrixView row, const Labels& labels, const Predictions& p,
+                         NodeId node, double size) {
+  if (labels.task == Task::regression)
+    return {p.keys.of(node), fmt::format("{}", labels.values[node]), fmt::format("{}", row(0, 0)),
+            size};
+  auto best = static_cast<size_t>(std::max_element(row.data, row.data + row.cols) - row.data);
+  return {p.keys.of(node), p.meaning.class_names[static_cast<size_t>(labels.classes[node])],
+          p.meaning.class_names[best], size};
+}
+
 }  // namespace
 
 std::vector<LayerAttention> analyse_attention(const Scores& scores, const AttentionGraph& graph,
@@ -162,6 +185,26 @@ void analyse_predictions(RunDetails& details, const Dataset& data, ConstMatrixVi
       }
     }
   roc_curve(details, std::move(scored));
+}
+
+void analyse_mistakes(RunDetails& details, const Dataset& data, const Predictions& predictions,
+                      std::span<const NodeId> test) {
+  const Labels& labels = data.labels;
+  if (labels.task == Task::binary_labels || (labels.task == Task::regression && labels.outputs > 1))
+    return;
+  std::vector<std::pair<double, size_t>> sizes;  // and the row; the first of equals
+  for (size_t i = 0; i < predictions.nodes.size(); ++i) {
+    NodeId node = predictions.nodes[i];
+    if (!std::binary_search(test.begin(), test.end(), node)) continue;
+    double size = mistake_size(predictions.values.view().block(i, 1), labels, node);
+    if (size > 0) sizes.emplace_back(-size, i);
+  }
+  size_t count = std::min(kMistakes, sizes.size());
+  std::partial_sort(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(count), sizes.end());
+  for (size_t k = 0; k < count; ++k)
+    details.mistakes.push_back(
+        describe_mistake(predictions.values.view().block(sizes[k].second, 1), labels, predictions,
+                         predictions.nodes[sizes[k].second], -sizes[k].first));
 }
 
 }  // namespace spex

@@ -13,7 +13,6 @@ namespace {
 
 constexpr const char* kFormat = "spex-model-3";
 constexpr std::string_view kEarlierFormats[] = {"spex-network-1", "spex-model-2"};
-constexpr const char* kState = "model/";  // begins the names of the state's tensors
 
 // The metadata of a file, each by its name.
 struct Fields {
@@ -43,7 +42,10 @@ Meaning meaning_of(const Fields& fields) {
 }
 
 // The numbers of a preparation are tensors, each with its place; empty ones are left out.
-void list_numbers(auto& preparation, auto&& use) {
+void list_numbers(auto& preparation, auto&& use_as) {
+  auto use = [&](const char* name, auto& values) {
+    use_as(std::string(kPreparationPrefix) + name, values);
+  };
   use("features.mean", preparation.features.mean);
   use("features.scale", preparation.features.scale);
   use("structure.mean", preparation.made.mean);
@@ -56,7 +58,7 @@ Preparation preparation_of(const Fields& fields) {
   Preparation preparation;
   preparation.given = fields.count("features");
   preparation.structure = fields.text("structure");
-  list_numbers(preparation, [&](const char* name, std::vector<double>& values) {
+  list_numbers(preparation, [&](const std::string& name, std::vector<double>& values) {
     if (!fields.file.contains(name)) return;
     auto stored = fields.file.array<double>(name);
     values.assign(stored.begin(), stored.end());
@@ -85,8 +87,8 @@ std::unique_ptr<Model> SavedModel::make() const {
 
 void save_model(const std::filesystem::path& path, const SavedModel& saved) {
   std::vector<TensorSource> tensors;
-  add_tensors(tensors, kState, saved.state);
-  list_numbers(saved.preparation, [&](const char* name, const std::vector<double>& values) {
+  add_tensors(tensors, "", saved.state);
+  list_numbers(saved.preparation, [&](const std::string& name, const std::vector<double>& values) {
     if (!values.empty())
       tensors.push_back(tensor<double>(name, std::span<const double>(values), {values.size()}));
   });
@@ -130,7 +132,7 @@ SavedModel load_model(const std::filesystem::path& path) {
   saved.best_epoch = fields.count("best_epoch");
   saved.validation = fields.real("validation");
   saved.temperature = static_cast<float>(fields.real("temperature"));
-  saved.state = read_tensors(file, kState);
+  saved.state = read_tensors(file, "");
   return saved;
 }
 

@@ -18,19 +18,18 @@ namespace {
 namespace fs = std::filesystem;
 
 // The run's own graph and scores, mapped.
-Ground own_ground(const RunFiles& files, const Config& config, const SavedModel& saved_model) {
+Ground own_ground(const RunFiles& files, const Config& config, const SavedModel& model) {
   ReadOptions trusting;
   trusting.validate = false;  // only the rows of nodes that are asked for are read
   Dataset data =
       is_generator(config.data) ? generate(config.data) : read_dataset(config.data, trusting);
-  data = prepare_as(saved_model.preparation, std::move(data));
+  require(model.shape.nodes == data.nodes(), "{} has {} nodes, but the run was trained on {}",
+          config.data, data.nodes(), model.shape.nodes);
+  data = prepare_as(model.preparation, std::move(data));
   if (!fs::exists(files.attention())) return make_ground(std::move(data), config);
   Ground ground;
   SavedGraph saved = load_attention_graph(files.attention());
   ground.attention = std::move(saved.graph);
-  size_t nodes = ground.attention.nodes() - ground.attention.virtual_nodes;
-  require(nodes == data.nodes(), "{} has {} nodes, but the run was trained on {}", config.data,
-          data.nodes(), nodes);
   Needs needs = config.final().model->needs();
   if (needs.batching == Batching::none) ground.transposed = transpose(ground.attention);
   if (needs.local) ground.local = local_graph(data.graph);
@@ -153,7 +152,11 @@ void write_csv(std::ostream& out, const Predictions& p) {
       out << ','
           << csv_field(p.meaning.class_names[static_cast<size_t>(
                  std::max_element(row.data, row.data + row.cols) - row.data)]);
-    for (size_t c = 0; c < row.cols; ++c) out << ',' << fmt::format("{:.6g}", row(0, c));
+    // Six digits of a probability are enough; those of a target may all matter.
+    for (size_t c = 0; c < row.cols; ++c)
+      out << ','
+          << (p.meaning.task == Task::regression ? fmt::format("{}", row(0, c))
+                                                 : fmt::format("{:.6g}", row(0, c)));
     out << '\n';
   }
 }

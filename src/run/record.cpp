@@ -65,6 +65,13 @@ void fields(auto& io, PipelineStep& step) {
   io("forecast_bytes", step.forecast_bytes);
 }
 
+void fields(auto& io, Mistake& m) {
+  io("node", m.node);
+  io("truth", m.truth);
+  io("prediction", m.prediction);
+  io("size", m.size);
+}
+
 void fields(auto& io, RunDetails& d) {
   io("attention", d.attention);
   io("degree_bounds", d.degree_bounds);
@@ -73,6 +80,7 @@ void fields(auto& io, RunDetails& d) {
   io("confusion", d.confusion);
   io("roc_false_positive", d.roc_false_positive);
   io("roc_true_positive", d.roc_true_positive);
+  io("mistakes", d.mistakes);
   io("steps", d.steps);
   io("spectral_gap", d.spectral_gap);
   io("required_gap", d.required_gap);

@@ -188,6 +188,7 @@ class TrainingRun {
     predictions.values = to_probabilities(logits, predictions.meaning);
     unscale(predictions.values, saved.preparation.targets);
     write_atomically(files_.predictions(), [&](std::ostream& out) { write_csv(out, predictions); });
+    analyse_mistakes(details, problem_.data, predictions, test);
     if (predictions.nodes.size() > test.size()) {
       Matrix chosen(test.size(), logits.cols(), MemoryTag::activations);
       for (size_t i = 0; i < test.size(); ++i)

@@ -16,11 +16,14 @@ inline void add_tensors(std::vector<TensorSource>& tensors, const std::string& p
         tensor<float>(prefix + name, std::span<const float>(values), {values.size()}));
 }
 
-// The tensors whose names begin with the prefix, without it.
+// Begins the names of tensors that say how features were prepared: no model's state.
+inline constexpr const char* kPreparationPrefix = "preparation/";
+
+// The state's tensors whose names begin with the prefix, without it.
 inline ModelState read_tensors(const Safetensors& file, const std::string& prefix) {
   ModelState state;
   for (const auto& [name, info] : file.tensors()) {
-    if (!name.starts_with(prefix)) continue;
+    if (!name.starts_with(prefix) || name.starts_with(kPreparationPrefix)) continue;
     auto values = file.array<float>(name);
     state[name.substr(prefix.size())].assign(values.begin(), values.end());
   }

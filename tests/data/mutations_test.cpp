@@ -231,5 +231,31 @@ TEST_F(Mutations, SparseIdsAreKeysAndDecimalCommasArePoints) {
   EXPECT_EQ(real.labels.values[2], 0.75F);
 }
 
+// pandas writes whole numbers so, in a column that has gaps.
+TEST_F(Mutations, IdsMayHaveAZeroFraction) {
+  auto as_reals = [](Sheet sheet, size_t columns) {
+    for (size_t r = 1; r < sheet.size(); ++r)
+      for (size_t c = 0; c < columns; ++c) sheet[r][c] += ".0";
+    return sheet;
+  };
+  Sheet by_id = reordered(labels(), {5, 2});  // new_id, mature
+  expect_right(read(as_reals(edges(), 2), features(), by_id, {}), "edges");
+  expect_right(read(edges(), as_reals(features(), 1), as_reals(by_id, 1), {}), "tables");
+  Sheet lost = edges();
+  lost[1][0] = "1.23457E+11";
+  EXPECT_SAYS(read_refusal(save("d", lost, {})), "'1.23457E+11' is not a whole number from 0");
+  Sheet weights = {{"1.0", "5", "7"}, {"2.0", "7", "5"}};
+  EXPECT_SAYS(read_refusal(save("d", weights, {})), "one may be a weight, not an id");
+}
+
+TEST_F(Mutations, WhatOtherProgramsWriteAroundEdgesIsRefused) {
+  EXPECT_SAYS(read_refusal(write("b", "(0, 1)\n(1, 2)\n")), "an edge in brackets");
+  EXPECT_SAYS(read_refusal(write("c", "4 5\n0 1\n0 2\n0 3\n1 2\n2 3\n")),
+              "seems to be the numbers of nodes and edges");
+  // A path from its end looks similar, and is a path.
+  EXPECT_EQ(read_dataset(write("p", "4 3\n3 2\n2 1\n1 0\n")).nodes(), 5U);
+  EXPECT_SAYS(read_refusal(write("q", "a,b,c\n0,1,\"x\ny\"\n")), "take line breaks out of fields");
+}
+
 }  // namespace
 }  // namespace spex

@@ -1,6 +1,7 @@
 // What the report shows besides curves: where the attention goes, degrees, and how predictions err.
 #pragma once
 
+#include <spex/run/predict.h>
 #include <spex/run/problem.h>
 #include <spex/run/record.h>
 
@@ -16,5 +17,9 @@ void analyse_degrees(RunDetails& details, const CsrGraph& graph);
 // is test[i]'s.
 void analyse_predictions(RunDetails& details, const Dataset& data, ConstMatrixView logits,
                          std::span<const NodeId> test);
+
+// The test nodes that are furthest from the truth, of those that were predicted.
+void analyse_mistakes(RunDetails& details, const Dataset& data, const Predictions& predictions,
+                      std::span<const NodeId> test);
 
 }  // namespace spex

@@ -67,6 +67,13 @@ struct PipelineStep {
   size_t forecast_bytes = 0;
 };
 
+// A test node that the network is wrong about.
+struct Mistake {
+  std::string node;  // as the data set calls it
+  std::string truth, prediction;
+  double size = 0;  // the prediction's probability; of a target, how far off it is
+};
+
 // details.json
 struct RunDetails {
   std::vector<LayerAttention> attention;
@@ -75,6 +82,7 @@ struct RunDetails {
   std::vector<std::string> class_names;
   std::vector<std::vector<size_t>> confusion;  // [true][predicted] on the test nodes; classes only
   std::vector<double> roc_false_positive, roc_true_positive;  // two classes or many labels (pooled)
+  std::vector<Mistake> mistakes;  // the largest first; classes, or a single target
   std::vector<PipelineStep> steps;
   double spectral_gap = 0;
   double required_gap = 0;

@@ -58,7 +58,8 @@ bool has_column(const CsvReader& csv, const std::string& wanted) {
 
 EdgeColumns choose_edge_columns(const CsvReader& csv, const ReadOptions& options) {
   size_t count = csv.columns().size();
-  if (count < 2) csv.refuse("one field, expected the two ends of an edge");
+  require(count >= 2, "{}: one field in its first row, expected the two ends of an edge",
+          csv.path().string());
   EdgeColumns ends{kNoColumn, kNoColumn, {}};
   if (!options.source_column.empty()) ends.source = find_column(csv, options.source_column);
   if (!options.target_column.empty()) ends.target = find_column(csv, options.target_column);

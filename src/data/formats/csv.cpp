@@ -170,7 +170,10 @@ std::string_view CsvReader::quoted_field(std::string_view& rest) {
   for (;;) {
     size_t end = rest.find('"');
     if (end == std::string_view::npos) {
-      if (strict_) refuse("a quoted field does not end on its line");
+      if (strict_)
+        refuse(
+            "a quoted field does not end on its line; take line breaks out of fields, or leave "
+            "that column out");
       end = rest.size();
     }
     text += rest.substr(0, end);

@@ -48,6 +48,14 @@ std::string_view trim(std::string_view field) {
   return field;
 }
 
+std::string_view without_zero_fraction(std::string_view field) {
+  size_t point = field.find('.');
+  if (point == 0 || point == std::string_view::npos || point + 1 == field.size()) return field;
+  bool zeros = field.find_first_not_of('0', point + 1) == std::string_view::npos;
+  bool digits = field.find_first_not_of("0123456789") == point;
+  return zeros && digits ? field.substr(0, point) : field;
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),

@@ -22,6 +22,8 @@ bool parse_number(std::string_view field, float& value);  // NaN and infinity ar
 bool parse_number(std::string_view field, float& value, bool decimal_comma);
 
 std::string_view trim(std::string_view field);
+// "12.0" as "12"; any other text as it is.
+std::string_view without_zero_fraction(std::string_view field);
 std::string lower_case(std::string_view text);
 
 // A field for a message: quoted, and cut if it is long.

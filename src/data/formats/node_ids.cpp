@@ -16,9 +16,11 @@ namespace {
 
 constexpr size_t kIdBlock = size_t{1} << 18;
 
-// Spaces around it and a plus before it are allowed; a sign that means something is not.
+// Spaces around it, a plus before it and ".0" after it are allowed: a data frame writes whole
+// numbers so in a column that has gaps. An exponent is not: digits may be lost.
 bool parse_id(std::string_view field, uint64_t& value) {
   if (field.size() > 1 && field[0] == '+') field.remove_prefix(1);
+  field = without_zero_fraction(field);
   auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   return error == std::errc() && end == field.data() + field.size();
 }

@@ -111,7 +111,9 @@ NodeId read_row_id(const CsvReader& csv, std::string_view field, NodeIds& ids,
   NodeId id = 0;
   if (!ids.add(field, id))
     csv.refuse(fmt::format("the node id {} is not {}", shown(field), ids.expected()));
-  if (!seen.insert(id).second) csv.refuse(fmt::format("node {} comes a second time", shown(field)));
+  if (!seen.insert(id).second)
+    csv.refuse(fmt::format("node {} comes a second time; --id-column chooses another column of ids",
+                           shown(field)));
   return id;
 }
 

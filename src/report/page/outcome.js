@@ -121,9 +121,21 @@ function rocFigure(details) {
                   {format: (y) => percent(y, 1)}));
 }
 
+// Nodes by the names the data gives them, so that they can be looked up there.
+function mistakesTable({mistakes, confusion, roc_true_positive: roc}) {
+  const classes = confusion.length + roc.length > 0;
+  const rows = mistakes.map((m) => [m.node, m.truth, m.prediction, classes ? percent(m.size, 1) : significant(m.size)]);
+  return element('figure', {class: 'tall'},
+      element('figcaption', {}, element('h3', {}, 'Largest mistakes'),
+          element('p', {}, classes ? 'Test nodes of another class than the network is surest of: errors of the network, or of the labels.'
+                                   : 'Test nodes whose prediction is furthest from the truth.')),
+      table(['node', 'truth', 'prediction', classes ? 'probability' : 'distance'], rows, {numeric: [3], className: 'wide'}));
+}
+
 function mistakesSection({details}) {
   const parts = [details.roc_false_positive.length > 1 ? rocFigure(details) : null,
-                 details.confusion.length > 0 ? confusionTable(details) : null].filter((part) => part);
+                 details.confusion.length > 0 ? confusionTable(details) : null,
+                 details.mistakes.length > 0 ? mistakesTable(details) : null].filter((part) => part);
   if (parts.length === 0) return null;
   return section('Right and wrong', 'How the predictions on the test nodes compare with the truth.',
       element('div', {class: 'charts'}, parts));
