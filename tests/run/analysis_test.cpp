@@ -153,5 +153,44 @@ TEST(PredictionAnalysis, AreaUnderTheRocCurveIsRocAuc) {
   EXPECT_GT(area, 0.65);
 }
 
+TEST(PredictionAnalysis, MistakesAreTheSurestWrongTestNodesByTheirKeys) {
+  Dataset data;
+  auto keys = std::make_shared<std::vector<uint64_t>>(std::vector<uint64_t>{10, 20, 30, 40, 50});
+  auto classes = std::make_shared<std::vector<int32_t>>(std::vector<int32_t>{0, 1, 1, -1, 0});
+  data.labels.outputs = 2;
+  data.labels.classes = {*classes, classes};
+  Predictions predictions;
+  predictions.nodes = {0, 1, 2, 3, 4};
+  predictions.keys.numbers = {*keys, keys};
+  predictions.meaning = {Task::classes, {"no", "yes"}};
+  predictions.values = Matrix(5, 2, MemoryTag::other);
+  // Right, wrong, surely wrong, unknown, and surely wrong but not asked for.
+  for (size_t i = 0; i < 5; ++i) {
+    predictions.values(i, 1) = std::vector<float>{0.1F, 0.25F, 0.125F, 0.9F, 1.0F}[i];
+    predictions.values(i, 0) = 1 - predictions.values(i, 1);
+  }
+  RunDetails details;
+  std::vector<NodeId> test = {0, 1, 2, 3};
+  analyse_mistakes(details, data, predictions, test);
+  ASSERT_EQ(details.mistakes.size(), 2U);
+  EXPECT_EQ(details.mistakes[0].node, "30");
+  EXPECT_EQ(details.mistakes[0].truth, "yes");
+  EXPECT_EQ(details.mistakes[0].prediction, "no");
+  EXPECT_EQ(details.mistakes[0].size, 0.875);
+  EXPECT_EQ(details.mistakes[1].node, "20");
+
+  auto values = std::make_shared<std::vector<float>>(std::vector<float>{5, 5, 5, NAN, 5});
+  data.labels = {Task::regression, 1, {}, {*values, values}};
+  predictions.meaning = {Task::regression, {"0"}};
+  predictions.values = Matrix(5, 1, MemoryTag::other);
+  std::iota(predictions.values.data(), predictions.values.data() + 5, 6.5F);
+  details = {};
+  analyse_mistakes(details, data, predictions, test);
+  ASSERT_EQ(details.mistakes.size(), 3U);
+  EXPECT_EQ(details.mistakes[0].node, "30");
+  EXPECT_EQ(details.mistakes[0].prediction, "8.5");
+  EXPECT_EQ(details.mistakes[0].size, 3.5);
+}
+
 }  // namespace
 }  // namespace spex
