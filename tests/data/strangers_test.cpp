@@ -91,6 +91,16 @@ TEST_F(Strangers, LabelsOfUnknownNodesAreCountedAndWarnedAbout) {
   EXPECT_EQ(said_.find("warning"), std::string::npos) << said_;
 }
 
+TEST_F(Strangers, IdsThatAreOneOffAreSaid) {
+  std::string edges = "1,2\n2,3\n3,1\n", lists = R"({"0": [1], "1": [2], "2": [1]})";
+  tables(edges, lists, "id,label\n1,a\n2,b\n3,a\n");
+  EXPECT_SAYS(said_, "f.csv: its ids and those of the edges seem to be one off");
+  tables(edges, "", "id,label\n0,a\n1,b\n2,a\n");
+  EXPECT_SAYS(said_, "l.csv: its ids and those of the edges seem to be one off");
+  tables(edges, "", "id,label\n1,a\n2,b\n3,a\n");
+  EXPECT_EQ(said_.find("one off"), std::string::npos) << said_;
+}
+
 TEST_F(Strangers, ASecondLabelColumnIsSaid) {
   Dataset dataset = tables("0,1\n1,2\n", "", "id,label,class\n0,1,0\n1,0,0\n2,0,1\n");
   EXPECT_EQ(dataset.labels.classes[0], 1);

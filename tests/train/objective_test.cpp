@@ -83,5 +83,21 @@ TEST(Objective, BatchLossIsTheLossOfItsTargets) {
   }
 }
 
+TEST(Objective, LearnsScaledTargetsAndIsJudgedByThemAsTheyAre) {
+  Labels labels = values_of(Task::regression, 1, {4990, 5000, 5020, kMissing});
+  ColumnScaling scaling{{5000}, {0.1}};
+  Objective objective(labels, Metric::automatic, scaling);
+  Matrix outputs(4, 1, MemoryTag::other);
+  for (size_t i = 0; i < 4; ++i) outputs(i, 0) = std::vector<float>{-1, 0, 2, 7}[i];
+  std::vector<NodeId> rows = {0, 1, 2};
+  Tape tape(false);
+  EXPECT_EQ(objective.score(outputs, rows), 1.0);
+  EXPECT_EQ(objective.loss(tape, tape.constant(outputs.view()), {}, rows).value()(0, 0), 0.0F);
+  outputs(1, 0) = 3;  // 5030 in place of 5000
+  EXPECT_NEAR(objective.loss(tape, tape.constant(outputs.view()), {}, rows).value()(0, 0), 3.0,
+              1e-6);
+  EXPECT_NEAR(objective.score(outputs, rows), 1 - 900 / (1400 / 3.0), 1e-5);
+}
+
 }  // namespace
 }  // namespace spex

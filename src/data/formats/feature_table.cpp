@@ -15,7 +15,7 @@ constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 // How a column of the table becomes columns of features.
 struct Encoding {
-  size_t column;
+  size_t column = 0;
   std::vector<std::string> values;  // text: one column for each; empty: a number
   size_t width() const { return values.empty() ? 1 : values.size(); }
 };
@@ -46,7 +46,9 @@ std::vector<Encoding> choose_encodings(const TableFacts& facts, const CsvReader&
     } else if (!facts.is_category(c)) {
       refuse_column(csv, column, "free text");
     } else {
-      encodings.push_back({c, {column.values.begin(), column.values.end()}});
+      auto& encoding = encodings.emplace_back();
+      encoding.column = c;
+      for (const auto& [value, count] : column.values) encoding.values.push_back(value);
       log("{}: the column '{}' becomes {} columns, one for each of its values", csv.path().string(),
           column.name, column.values.size());
     }

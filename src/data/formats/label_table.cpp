@@ -39,8 +39,9 @@ std::vector<size_t> columns_of_few_values(const TableFacts& facts,
   return text.empty() ? few : text;
 }
 
-// By name; else the only column beside the ids; else the first that has few values, or, without a
-// header, the last.
+// By name; else the only column beside the ids; else, of those that have few values, the one whose
+// values come most equally often, wherever it stands: a flag that few rows have is no class.
+// Numbers without a header: the last.
 size_t choose_label(const TableFacts& facts, const CsvReader& csv, const std::string& wanted,
                     size_t id_column) {
   if (!wanted.empty()) return find_column(csv, wanted);
@@ -58,7 +59,12 @@ size_t choose_label(const TableFacts& facts, const CsvReader& csv, const std::st
   require(!possible.empty(),
           "{}: none of its columns is called label; choose with --label-column: {}",
           csv.path().string(), fmt::join(csv.columns(), ", "));
-  size_t label = facts.has_header ? possible.front() : possible.back();
+  auto rarer = [&](size_t a, size_t b) {
+    return facts.columns[a].evenness() < facts.columns[b].evenness();
+  };
+  bool by_values = facts.has_header || facts.columns[possible.front()].texts > 0;
+  size_t label =
+      by_values ? *std::max_element(possible.begin(), possible.end(), rarer) : possible.back();
   log_choice(label, possible, csv);
   return label;
 }

@@ -4,6 +4,7 @@
 #include <spex/core/log.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace spex {
 namespace {
@@ -29,7 +30,7 @@ struct Scan {
     facts.texts += kind == FieldKind::text;
     if (kind == FieldKind::missing) return void(facts.unique = false);
     if (facts.few) {
-      facts.values.emplace(trim(field));
+      ++facts.values[std::string(trim(field))];
       facts.few = facts.values.size() <= kFewValues;
     }
     if (!may_be_id) return;
@@ -59,6 +60,16 @@ size_t best_column(const TableFacts& facts, Eligible&& eligible) {
 }
 
 }  // namespace
+
+double ColumnFacts::evenness() const {
+  double total = 0, entropy = 0;
+  for (const auto& [value, count] : values) total += static_cast<double>(count);
+  for (const auto& [value, count] : values) {
+    double share = static_cast<double>(count) / total;
+    entropy -= share * std::log(share);
+  }
+  return values.size() > 1 ? entropy / std::log(static_cast<double>(values.size())) : 0.0;
+}
 
 bool TableFacts::is_category(size_t column) const {
   const ColumnFacts& facts = columns[column];

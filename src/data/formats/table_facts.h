@@ -3,7 +3,7 @@
 
 #include <spex/data/reader.h>
 
-#include <set>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -19,10 +19,13 @@ inline constexpr size_t kFewValues = 32;
 struct ColumnFacts {
   std::string name;
   size_t missing = 0, numbers = 0, dates = 0, texts = 0;
-  size_t in_graph = 0;           // rows whose value is the id of a node
-  bool unique = true;            // no value comes twice, none is missing
-  std::set<std::string> values;  // those of the column, as long as they are few
-  bool few = true;               // there are at most kFewValues of them
+  size_t in_graph = 0;  // rows whose value is the id of a node
+  bool unique = true;   // no value comes twice, none is missing
+  // The column's values, and how often each comes, as long as they are few.
+  std::map<std::string, size_t, std::less<>> values;
+  bool few = true;  // there are at most kFewValues of them
+
+  double evenness() const;  // of the values: 1 if all come equally often, 0 if only one does
 };
 
 struct TableFacts {

@@ -92,20 +92,41 @@ void warn_about(size_t count, size_t labelled, const char* lack, const fs::path&
       path.string(), count, labelled, lack);
 }
 
-void compare_nodes(const Draft& draft, const NodeTables& tables, const fs::path& labels) {
+// Two sets that are the same but for the first node of all in one and the last in the other.
+bool one_off(const std::vector<bool>& a, const std::vector<bool>& b) {
+  size_t last = a.size() - 1;
+  return last > 1 && a[0] != b[0] && a[last] != b[last] && a[0] != a[last] &&
+         std::equal(a.begin() + 1, a.end() - 1, b.begin() + 1);
+}
+
+void warn_if_one_off(const std::vector<bool>& has_edge, const std::vector<bool>& described,
+                     const fs::path& path) {
+  if (one_off(has_edge, described))
+    log("warning: {}: its ids and those of the edges seem to be one off: do these count from 0, "
+        "and "
+        "those from 1?",
+        path.string());
+}
+
+void compare_nodes(const Draft& draft, const NodeTables& tables, const NodeFiles& files) {
+  const fs::path& labels = files.labels->path;
   std::vector<bool> has_edge(draft.nodes), has_features(draft.nodes, !tables.features.has_ids);
+  std::vector<bool> has_label(draft.nodes);
   for (NodeId node : draft.sources.span()) has_edge[node] = true;
   for (NodeId node : draft.targets.span()) has_edge[node] = true;
   for (NodeId node : tables.features.ids) has_features[node] = true;
   size_t labelled = 0, no_edge = 0, no_features = 0;
   for (size_t node = 0; node < draft.nodes; ++node) {
     if (!is_labelled(draft.labels, node)) continue;
+    has_label[node] = true;
     ++labelled;
     no_edge += !has_edge[node];
     no_features += !has_features[node];
   }
   warn_about(no_edge, labelled, "edge", labels);
   warn_about(no_features, labelled, "row of features", labels);
+  warn_if_one_off(has_edge, has_label, labels);
+  if (tables.features.has_ids) warn_if_one_off(has_edge, has_features, files.features->path);
 }
 
 void place(Draft& draft, const NodeTables& tables, const NodeFiles& files,
@@ -162,7 +183,7 @@ Draft draft_of_tables(const TextFile& edge_file, const TextFile* labels, const T
   draft.edge_values = std::move(edges.values);
   if (draft.keys.empty()) draft.keys = ids.keys();
   place(draft, tables, files, options);
-  if (labels) compare_nodes(draft, tables, labels->path);
+  if (labels) compare_nodes(draft, tables, files);
   return draft;
 }
 
