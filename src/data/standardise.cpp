@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 namespace spex {
 namespace {
@@ -79,6 +80,17 @@ float scaled_value(float value, const ColumnScaling& scaling, size_t column) {
   return static_cast<float>((value - mean) * scaling.scale[column]);
 }
 
+DenseFeatures to_dense(const SparseMatrix& sparse) {
+  Matrix values = Matrix::zeros(sparse.rows, sparse.cols, MemoryTag::features);
+  parallel_for(sparse.rows, kRows, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r)
+      for (uint64_t e = sparse.offsets[r]; e < sparse.offsets[r + 1]; ++e)
+        values(r, sparse.columns[e]) = sparse.values[e];
+  });
+  auto keep = std::make_shared<Matrix>(std::move(values));
+  return {sparse.rows, sparse.cols, {keep->span(), keep}};
+}
+
 }  // namespace
 
 ColumnScaling measure_rows(std::span<const float> rows, size_t width) {
@@ -116,7 +128,7 @@ Features scaled(const Features& features, const ColumnScaling& scaling) {
     return DenseFeatures{dense->rows, dense->cols,
                          scaled_rows(dense->values.span(), scaling, MemoryTag::features)};
   const auto& sparse = std::get<SparseMatrix>(features);
-  require(scaling.mean.empty(), "sparse features cannot be centred");
+  if (!scaling.mean.empty()) return scaled(to_dense(sparse), scaling);
   Buffer<float> values(sparse.nonzeros(), MemoryTag::features);
   parallel_for(values.size(), kRows * 16, [&](size_t begin, size_t end) {
     for (size_t e = begin; e < end; ++e)

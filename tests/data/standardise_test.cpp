@@ -2,6 +2,7 @@
 #include <spex/core/error.h>
 #include <spex/data/standardise.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "data/draft.h"
@@ -46,6 +47,18 @@ TEST(Standardise, SparseColumnsAreScaledAndNotCentred) {
   EXPECT_EQ(values[0], 1.0F);
   EXPECT_NEAR(values[1] * values[1] + values[2] * values[2], 2.0, 1e-5);
   EXPECT_EQ(values[3], 1.0F);
+}
+
+// A graph to predict on may be stored sparse where the one that was trained on was not.
+TEST(Standardise, SparseColumnsAreCentredAsDenseOnesWere) {
+  SparseMatrix matrix{2, 3, share(std::vector<uint64_t>{0, 2, 3}),
+                      share(std::vector<uint32_t>{0, 2, 1}),
+                      share(std::vector<float>{5.0F, 7.0F, 6.0F})};
+  ColumnScaling scaling{{1.0, 2.0, 3.0}, {1.0, 0.5, 2.0}};
+  Features one = scaled(matrix, scaling), other = scaled(dense({5, 0, 7, 0, 6, 0}, 3), scaling);
+  auto values = std::get<DenseFeatures>(one).values.span();
+  EXPECT_TRUE(std::ranges::equal(values, std::get<DenseFeatures>(other).values.span()));
+  EXPECT_EQ(values[2], 8.0F);
 }
 
 TEST(Standardise, TargetsAreMeasuredOnTheGivenNodesAndComeBack) {

@@ -20,6 +20,7 @@ struct ColumnScaling {
 // centring. Columns of nothing but 0 and 1 say what they say, and constant ones nothing: both stay
 // as they are, but for the constants' mean.
 ColumnScaling measure_features(const Features& features);
+// Sparse features become dense where a scaling that was measured on dense ones centres them.
 Features scaled(const Features& features, const ColumnScaling& scaling);
 
 // The same of edge features; `width` values a row.
