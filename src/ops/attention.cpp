@@ -42,13 +42,13 @@ Var attention(Tape& tape, const AttentionInputs& in, const AttentionCall& call,
   kept->out = value;
   kept->in = in;
   kept->inverse_sum = std::move(forward.inverse_sum);
-  return tape.result_owning(
-      std::move(value),
-      {in.q, in.k, in.v, in.modulation, in.bias, in.log_score_weight, in.edge_modulation,
-       in.edge_bias},
-      [call, kept, transposed_view](Matrix dout) {
-        give_attention_gradients(call, transposed_view(), *kept, std::move(dout));
-      });
+  return tape.result_owning(std::move(value),
+                            {in.q, in.k, in.v, in.modulation, in.bias, in.log_score_weight,
+                             in.edge_modulation, in.edge_bias},
+                            [call, kept, transposed_view](Matrix dout) {
+                              give_attention_gradients(call, transposed_view(), *kept,
+                                                       std::move(dout));
+                            });
 }
 
 // Calls write(first edge, scores of those rows) for blocks of rows, in parallel.

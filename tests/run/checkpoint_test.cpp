@@ -34,9 +34,11 @@ SavedModel example_model() {
   final_options(config).width = 4;
   final_options(config).heads = 2;
   final_options(config).degrees = {3};
-  Preparation preparation{2, "degree", {{5e6, 0.1}, {1.0 / 3.0, 2.0}}, {}, {{5000}, {0.01}}, {{1, 2, 3}, {0.5, 1, 2}}};
+  Preparation preparation{2,  "degree",         {{5e6, 0.1}, {1.0 / 3.0, 2.0}},
+                          {}, {{5000}, {0.01}}, {{1, 2, 3}, {0.5, 1, 2}}};
   Meaning meaning{Task::classes, {"a", "b \"c\"", "d\ne"}};
-  SavedModel saved{config.final(), {2, 3, 4, 10, 3}, meaning, preparation, 5, 7, 1.0 / 3.0, 0.6F, {}};
+  SavedModel saved{
+      config.final(), {2, 3, 4, 10, 3}, meaning, preparation, 5, 7, 1.0 / 3.0, 0.6F, {}};
   saved.state = save_state(*saved.phase.model->make(saved.shape, 1));
   return saved;
 }

@@ -32,7 +32,8 @@ struct PreparedData {
 PreparedData prepare(Dataset data, const FeatureConfig& config);
 
 // The same for predictions, as it was measured then. Throws if the data set has other features;
-// whether its edges have what the model needs, the caller must see. An embedding is of the graph it was learned on: the caller must not come with another.
+// whether its edges have what the model needs, the caller must see. An embedding is of the graph it
+// was learned on: the caller must not come with another.
 Dataset prepare_as(const Preparation& preparation, Dataset data);
 
 // Of the targets of these nodes, which are trained on; empty where there is nothing to scale.
