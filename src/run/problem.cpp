@@ -68,9 +68,9 @@ void log_edge_features(const Dataset& data, const Config& config) {
   for (const Phase* phase : phases_to_train(config, false))
     (phase->model->needs().edge_features ? with : without).push_back(phase->name);
   if (!with.empty())
-    log("edges have {} features, used by {}", data.edge_feature_count, fmt::join(with, " and "));
+    log("features of edges: {}, used by {}", data.edge_feature_count, fmt::join(with, " and "));
   if (!without.empty())
-    log("edges have {} features, which {} cannot use", data.edge_feature_count,
+    log("features of edges: {}, which {} cannot use", data.edge_feature_count,
         fmt::join(without, " and "));
 }
 
