@@ -57,19 +57,18 @@ inline float sum_of(const float* w, size_t count) {
 }
 
 // A head's dot products of a tile's edges with the row's own vector, of which `a` are the products
-// with the types' modulations.
-template <class K>
+// with the types' modulations. kKeep: for gradients, the edges' modulations are kept.
+template <class K, bool kKeep>
 inline void products(float* to, const float* own, const float* a, const Tile& tile, EdgeTile& edges,
                      const AttentionView& v, size_t head) {
   using V = typename K::Vector;
-  size_t width = K::width(v), at = head * width, begin = 0;
+  size_t width = K::width(v), row = K::heads(v) * width, at = head * width, begin = 0;
   if (K::features && edges.count > 0) {
-    modulate_edges<V>(edges, tile, v, at, width);
-    edge_dots<V>(to, own + at, edges, tile, at, width);
+    edge_dots<V, kKeep>(to, own + at, edges, tile, v, at, width, row);
     add_edge_bias(to, v, edges, head);
     begin = edges.grouped;
   }
-  dots_by_type<V>(to, a + at, K::heads(v) * width, tile, at, width, begin);
+  dots_by_type<V>(to, a + at, row, tile, at, width, begin);
 }
 
 // Calls body(tile, head, weights) for every head of every tile of a row.
@@ -90,7 +89,7 @@ inline void for_weights(const AttentionView& v, const float* q, size_t row, Body
     fill_tile(tile, v, bounds, e);
     if (K::features) fill_edges(edges, tile, v, bounds, features);
     for (size_t h = 0; h < K::heads(v); ++h) {
-      products<K>(w, own, a, tile, edges, v, h);
+      products<K, false>(w, own, a, tile, edges, v, h);
       weights(w, v, tile, h);
       body(tile, h, w);
     }
@@ -172,9 +171,10 @@ inline void add_bias_gradients(const AttentionBackward& c, const float* ds, cons
       c.dweight[head] += ds[e] * c.view.pattern.values[tile.first + e];
 }
 
+// Not initialised: what is behind the tile's last edge is masked.
 struct TileGradients {
-  alignas(64) float s[kTile] = {};
-  alignas(64) float u[kTile] = {};
+  alignas(64) float s[kTile];
+  alignas(64) float u[kTile];
 };
 
 // A key is its own value and meets each type's vector of a query, so one sum takes all.
@@ -232,7 +232,7 @@ inline void backward_head(const AttentionBackward& c, const RowGradients& r, con
   const AttentionView& v = c.view;
   size_t head_width = K::width(v), width = K::heads(v) * head_width, at = head * head_width;
   TileGradients g;
-  products<K>(g.s, r.x, r.a, tile, edges, v, head);
+  products<K, true>(g.s, r.x, r.a, tile, edges, v, head);
   dots<V>(g.u, c.row_y + r.row * c.y_stride + at, tile.y, at, head_width, tile.count);
   weights_and_gradients(g.s, g.u, c, r.row, tile, head);
   if (r.dy) weighted_sum<V>(r.dy + at, g.s, tile.y, at, head_width, 0, tile.count);
