@@ -84,4 +84,23 @@ AttentionGraph augment(const CsrGraph& graph, const CsrGraph& expander,
           symmetric,          options.virtual_nodes};
 }
 
+void add_edge_features(AttentionGraph& graph, const CsrGraph& own, SharedArray<float> values,
+                       size_t count) {
+  require(graph.nodes() == own.nodes() + graph.virtual_nodes && count > 0 &&
+              values.size() == own.edges() * count,
+          "{} edge features for a graph of {} edges and {} nodes, and {} nodes to attend",
+          values.size(), own.edges(), own.nodes(), graph.nodes());
+  for (size_t i = 0; i < own.nodes(); ++i)
+    require(graph.segment_end(0, i) - graph.offsets[i] == own.degree(i),
+            "node {} has {} edges to attend by, but {} with features", i,
+            graph.segment_end(0, i) - graph.offsets[i], own.degree(i));
+  SharedArray<EdgeOffset> rows = own.offsets;
+  if (graph.virtual_nodes > 0) {  // which have no graph edges
+    Buffer<EdgeOffset> longer(graph.nodes() + 1, MemoryTag::graph);
+    std::fill(std::ranges::copy(own.offsets.span(), longer.begin()).out, longer.end(), own.edges());
+    rows = std::move(longer);
+  }
+  graph.features = {count, std::move(rows), std::move(values)};
+}
+
 }  // namespace spex

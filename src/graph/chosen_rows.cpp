@@ -11,6 +11,27 @@ namespace {
 constexpr size_t kBlockRows = 4096;
 constexpr NodeId kNone = std::numeric_limits<NodeId>::max();
 
+// The features of the edges that are left, `place` saying which sources are.
+EdgeFeatures chosen_features(const AttentionGraph& all, const AttentionGraph& kept,
+                             const Buffer<NodeId>& place) {
+  size_t rows = all.nodes(), width = all.features.count;
+  if (width == 0) return {};
+  Buffer<EdgeOffset> begins(rows + 1, MemoryTag::graph);
+  begins[0] = 0;
+  for (size_t j = 0; j < rows; ++j)
+    begins[j + 1] = begins[j] + kept.segment_end(0, j) - kept.offsets[j];
+  Buffer<float> values(begins[rows] * width, MemoryTag::graph);
+  parallel_for(rows, kBlockRows, [&](size_t begin, size_t end) {
+    for (size_t j = begin; j < end; ++j) {
+      auto to = values.begin() + begins[j] * width;
+      auto from = all.features.values.begin() + all.features.rows[j] * width;
+      for (EdgeOffset e = all.offsets[j]; e < all.segment_end(0, j); ++e, from += width)
+        if (place[all.neighbours[e]] != kNone) to = std::copy_n(from, width, to);
+    }
+  });
+  return {width, std::move(begins), std::move(values)};
+}
+
 }  // namespace
 
 ChosenRows choose_rows(const AttentionGraph& transposed, std::vector<NodeId> nodes) {
@@ -54,6 +75,7 @@ ChosenRows choose_rows(const AttentionGraph& transposed, std::vector<NodeId> nod
   chosen.transposed.neighbours = std::move(neighbours);
   chosen.transposed.segment_ends = std::move(ends);
   chosen.transposed.types = transposed.types;
+  chosen.transposed.features = chosen_features(transposed, chosen.transposed, place);
   return chosen;
 }
 

@@ -98,18 +98,24 @@ TransposedNeighbours transpose(const NeighbourMatrix& pattern) {
   counts_to_places(result, cursors);
   size_t edges = result.offsets[pattern.sources];
   bool scored = !pattern.log_score.empty();
+  size_t width = pattern.feature_count;
   result.queries = Buffer<NodeId>(edges, MemoryTag::graph);
   if (scored) result.log_score = Buffer<float>(edges, MemoryTag::graph);
+  result.features = Buffer<float>(edges * width, MemoryTag::graph);
   for_each_edge(pattern, cursors, [&](uint32_t& cursor, size_t query, size_t at) {
     uint32_t place = cursor++;
     result.queries[place] = static_cast<NodeId>(query);
     if (scored) result.log_score[place] = pattern.log_score[at];
+    if (width > 0 && at < query * pattern.k + pattern.ends[query])
+      std::copy_n(pattern.features.begin() + at * width, width,
+                  result.features.begin() + size_t{place} * width);
   });
   return result;
 }
 
 NeighbourMatrix choose_rows(const NeighbourMatrix& pattern, std::span<const NodeId> queries) {
   size_t k = pattern.k, scores = pattern.log_score.empty() ? 0 : queries.size() * k;
+  size_t numbers = k * pattern.feature_count;  // of a query's edges
   NeighbourMatrix result;
   result.queries = queries.size();
   result.sources = pattern.sources;
@@ -118,12 +124,17 @@ NeighbourMatrix choose_rows(const NeighbourMatrix& pattern, std::span<const Node
   result.indices = Buffer<NodeId>(queries.size() * k, MemoryTag::graph);
   result.ends = Buffer<uint16_t>(pattern.types * queries.size(), MemoryTag::graph);
   result.log_score = Buffer<float>(scores, MemoryTag::graph);
+  result.feature_count = pattern.feature_count;
+  result.features = Buffer<float>(queries.size() * numbers, MemoryTag::graph);
   parallel_for(queries.size(), kBlockSources, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       size_t from = queries[i];
       std::copy_n(pattern.indices.begin() + from * k, k, result.indices.begin() + i * k);
       if (scores > 0)
         std::copy_n(pattern.log_score.begin() + from * k, k, result.log_score.begin() + i * k);
+      std::copy_n(pattern.features.begin() + from * numbers,
+                  pattern.ends[from] * pattern.feature_count,
+                  result.features.begin() + i * numbers);
       for (size_t t = 0; t < pattern.types; ++t)
         result.ends[t * queries.size() + i] = pattern.ends[t * pattern.queries + from];
     }

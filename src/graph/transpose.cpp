@@ -7,6 +7,7 @@
 #include <spex/graph/attention_graph.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace spex {
@@ -77,10 +78,57 @@ Buffer<EdgeOffset> counts_to_begins(size_t types, size_t nodes, Cursors& cursors
   return offsets;
 }
 
-}  // namespace
+// Calls use(entry of the transpose, its features' place, those of the graph's edge) for every graph
+// edge. `rows` are those of the transpose's features.
+template <class Use>
+void for_features(const AttentionGraph& graph, const AttentionGraph& transposed,
+                  std::span<const EdgeOffset> rows, Use use) {
+  Buffer<EdgeOffset> next(graph.nodes(), MemoryTag::graph);
+  for_ranges(graph.nodes(), [&](NodeId begin, NodeId end) {
+    std::copy(rows.begin() + begin, rows.begin() + end, next.begin() + begin);
+    for_edges_to(graph, begin, end, [&](size_t type, NodeId j, NodeId i, EdgeOffset e) {
+      if (type != 0) return;
+      EdgeOffset place = next[j]++;
+      use(transposed.offsets[j] + (place - rows[j]), i, place,
+          graph.features.rows[i] + (e - graph.offsets[i]));
+    });
+  });
+}
 
-AttentionGraph transpose(const AttentionGraph& graph) {
-  if (graph.symmetric || graph.nodes() == 0) return graph;
+// Whether both directions of every edge have the same features.
+bool same_both_ways(const AttentionGraph& graph) {
+  size_t width = graph.features.count;
+  std::atomic<bool> same = true;
+  const float* values = graph.features.values.data();
+  for_features(
+      graph, graph, graph.features.rows.span(),
+      [&](EdgeOffset entry, NodeId source, EdgeOffset to, EdgeOffset from) {
+        require(graph.neighbours[entry] == source,
+                "a graph with edge features must list each node's neighbours in "
+                "ascending order");
+        if (!std::equal(values + to * width, values + (to + 1) * width, values + from * width))
+          same.store(false, std::memory_order_relaxed);
+      });
+  return same;
+}
+
+EdgeFeatures transposed_features(const AttentionGraph& graph, const AttentionGraph& transposed) {
+  size_t nodes = graph.nodes(), width = graph.features.count;
+  if (width == 0 || (graph.symmetric && same_both_ways(graph))) return graph.features;
+  Buffer<EdgeOffset> rows(nodes + 1, MemoryTag::graph);
+  rows[0] = 0;
+  for (size_t j = 0; j < nodes; ++j)
+    rows[j + 1] = rows[j] + transposed.segment_end(0, j) - transposed.offsets[j];
+  Buffer<float> values(rows[nodes] * width, MemoryTag::graph);
+  for_features(graph, transposed, std::as_const(rows).span(),
+               [&](EdgeOffset, NodeId, EdgeOffset to, EdgeOffset from) {
+                 std::copy_n(graph.features.values.begin() + from * width, width,
+                             values.begin() + to * width);
+               });
+  return {width, std::move(rows), std::move(values)};
+}
+
+AttentionGraph transposed_structure(const AttentionGraph& graph) {
   Cursors cursors(graph.types, graph.nodes());
   count_edges(graph, cursors);
   Buffer<EdgeOffset> offsets = counts_to_begins(graph.types, graph.nodes(), cursors);
@@ -93,6 +141,15 @@ AttentionGraph transpose(const AttentionGraph& graph) {
   });
   return {std::move(offsets), std::move(neighbours), cursors.take_ends(),
           graph.types,        graph.symmetric,       graph.virtual_nodes};
+}
+
+}  // namespace
+
+AttentionGraph transpose(const AttentionGraph& graph) {
+  if (graph.nodes() == 0) return graph;
+  AttentionGraph transposed = graph.symmetric ? graph : transposed_structure(graph);
+  transposed.features = transposed_features(graph, transposed);
+  return transposed;
 }
 
 Buffer<float> transpose_values(const AttentionGraph& graph, const AttentionGraph& transposed,

@@ -33,6 +33,7 @@ void EstimatorOptions::list(SettingList& s) {
 Needs EstimatorOptions::needs() const {
   Needs needs;
   needs.attention = true;
+  needs.edge_features = true;
   needs.layers = depth(*this);
   needs.every_row = norm == Norm::graph;
   needs.row_floats = 2 * width;

@@ -26,6 +26,7 @@ void ExphormerOptions::check() const {
 Needs ExphormerOptions::needs() const {
   Needs needs;
   needs.attention = true;
+  needs.edge_features = true;
   needs.layers = layers;
   needs.every_row = norm == Norm::graph;
   needs.row_floats = 2 * width;

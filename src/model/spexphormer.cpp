@@ -33,6 +33,7 @@ void SpexphormerOptions::check() const {
 Needs SpexphormerOptions::needs() const {
   Needs needs;
   needs.attention = true;
+  needs.edge_features = true;
   needs.scores = sampling != Sampling::uniform || log_scores;
   needs.layers = degrees.size();
   needs.row_floats = heads == 1 ? width : 2 * width;

@@ -3,6 +3,8 @@
 #include <spex/ops/elementwise.h>
 #include <spex/ops/rows.h>
 
+#include <cmath>
+
 namespace spex {
 namespace {
 
@@ -45,6 +47,12 @@ Transformer::Transformer(const Shape& shape, const TransformerOptions& options, 
   for (size_t i = 0; i < options.post_layers; ++i)
     post_.emplace_back(maker, fmt::format("post.{}", i), options.width);
   head_ = Linear(maker, "head", options.width, shape.outputs, true);
+  require(shape.edge_features <= kMaxEdgeFeatures,
+          "edges have {} features, and at most {} can be used; leave some columns out",
+          shape.edge_features, kMaxEdgeFeatures);
+  if (shape.edge_features > 0)  // the last, so that the others start as they do without
+    edge_encoder_ = &maker.uniform("edge_encoder", shape.edge_features, options.width,
+                                   1.0 / std::sqrt(static_cast<double>(shape.edge_features)));
   if (options.modulation == Modulation::sum) {
     ones_ = Matrix(options.width, options.width, MemoryTag::parameters);
     fill(ones_, 1.0F);
@@ -87,26 +95,39 @@ Var Transformer::encode(Tape& tape, const ModelInput& input) const {
   return virtual_nodes ? append_rows(tape, x, virtual_nodes) : x;
 }
 
+// E and B of edge types, and of features where there are any.
+void Transformer::add_edges(Tape& tape, const Layer& layer, AttentionInputs& in) const {
+  auto modulation = [&](const Var& edges) {
+    Var e = layer.modulation(tape, edges);
+    if (options_.modulation == Modulation::elementwise) return e;
+    return linear(tape, e, tape.constant(std::as_const(ones_).view()));
+  };
+  Var types = tape.parameter(*type_embedding_);
+  in.modulation = modulation(types);
+  if (layer.bias) in.bias = layer.bias(tape, types);
+  if (!edge_encoder_) return;
+  Var features = tape.parameter(*edge_encoder_);
+  in.edge_modulation = modulation(features);
+  if (layer.bias) in.edge_bias = linear(tape, features, tape.parameter(*layer.bias.weight));
+}
+
 // With one head, score and output need no projected keys and values: (E * q W_q) . (k W_k) is
 // (q W_q diag(E) W_k^T) . k, and sum w (k W_v) is (sum w k) W_v. A batch has many more keys than
 // queries, so folding the projections into the queries' side is cheaper, and attention reads one
-// row per edge, not two.
+// row per edge, not two. Edges with features have an E of their own, which cannot be folded.
 Var Transformer::attend(Tape& tape, size_t index, const Var& x, const Var& queries,
                         const Neighbourhood& neighbourhood, const Pass& pass) const {
   const Layer& layer = layers_[index];
-  Var types = tape.parameter(*type_embedding_);
   AttentionInputs in;
-  in.modulation = layer.modulation(tape, types);
-  if (options_.modulation == Modulation::sum)
-    in.modulation = linear(tape, in.modulation, tape.constant(std::as_const(ones_).view()));
-  if (layer.bias) in.bias = layer.bias(tape, types);
+  add_edges(tape, layer, in);
   if (layer.log_score_weight) in.log_score_weight = tape.parameter(*layer.log_score_weight);
   AttentionOptions options;
   options.heads = options_.heads;
   options.scale_by_width = options_.scale_by_width;
   options.temperature = pass.temperature;
   options.clamp = options_.clamp;
-  bool folded = neighbourhood.sampled && options_.heads == 1 && !layer.value_scale;
+  bool folded =
+      neighbourhood.sampled && options_.heads == 1 && !layer.value_scale && !edge_encoder_;
   if (folded) {
     Var fold = fold_queries(tape, tape.parameter(*layer.q.weight), tape.parameter(*layer.k.weight),
                             in.modulation, score_factor(options, options_.width));

@@ -42,18 +42,20 @@ Var attention(Tape& tape, const AttentionInputs& in, const AttentionCall& call,
   kept->out = value;
   kept->in = in;
   kept->inverse_sum = std::move(forward.inverse_sum);
-  return tape.result_owning(
-      std::move(value), {in.q, in.k, in.v, in.modulation, in.bias, in.log_score_weight},
-      [call, kept, transposed_view](Matrix dout) {
-        give_attention_gradients(call, transposed_view(), *kept, std::move(dout));
-      });
+  return tape.result_owning(std::move(value),
+                            {in.q, in.k, in.v, in.modulation, in.bias, in.log_score_weight,
+                             in.edge_modulation, in.edge_bias},
+                            [call, kept, transposed_view](Matrix dout) {
+                              give_attention_gradients(call, transposed_view(), *kept,
+                                                       std::move(dout));
+                            });
 }
 
 // Calls write(first edge, scores of those rows) for blocks of rows, in parallel.
 template <class Write>
 void for_score_blocks(const AttentionInputs& in, const AttentionGraph& graph,
                       const AttentionOptions& options, Write&& write) {
-  AttentionCall call = make_call(in, view_of(graph), graph.nodes(), options);
+  AttentionCall call = make_call(in, view_of(graph, in), graph.nodes(), options);
   AttentionCoefficients c(in, call);
   Table table(call.keys(in.k.value()), call.values(in.k.value(), in.v.value()), call.layout);
   PaddedRows q(in.q.value(), call.layout.vectors, call.layout.padded);
@@ -77,8 +79,8 @@ Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph
   require(transposed.nodes() == graph.nodes() && transposed.edges() == graph.edges(),
           "attention: the transposed graph has {} edges, the graph {}", transposed.edges(),
           graph.edges());
-  AttentionCall call = make_call(in, view_of(graph), graph.nodes(), options);
-  return attention(tape, in, call, [view = view_of(transposed)] { return view; });
+  AttentionCall call = make_call(in, view_of(graph, in), graph.nodes(), options);
+  return attention(tape, in, call, [view = view_of(transposed, in)] { return view; });
 }
 
 Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph& graph,
@@ -87,22 +89,22 @@ Var sparse_attention(Tape& tape, const AttentionInputs& in, const AttentionGraph
   require(chosen.transposed.nodes() == graph.nodes(),
           "attention: rows chosen of a graph of {} nodes, the graph has {}",
           chosen.transposed.nodes(), graph.nodes());
-  PatternView rows = view_of(graph);
+  PatternView rows = view_of(graph, in);
   rows.rows = chosen.nodes.size();
   rows.chosen = chosen.nodes.data();
   AttentionCall call = make_call(in, rows, graph.nodes(), options);
-  return attention(tape, in, call, [view = view_of(chosen.transposed)] { return view; });
+  return attention(tape, in, call, [view = view_of(chosen.transposed, in)] { return view; });
 }
 
 Var regular_attention(Tape& tape, const AttentionInputs& in, const NeighbourMatrix& pattern,
                       const AttentionOptions& options) {
   bool weighted = static_cast<bool>(in.log_score_weight);
   require(!weighted || !pattern.log_score.empty(), "attention: the pattern carries no log-scores");
-  AttentionCall call = make_call(in, view_of(pattern, weighted), pattern.sources, options);
+  AttentionCall call = make_call(in, view_of(pattern, in), pattern.sources, options);
   auto transposed = std::make_shared<TransposedNeighbours>();
-  return attention(tape, in, call, [transposed, &pattern] {
+  return attention(tape, in, call, [transposed, &pattern, rows = call.rows] {
     *transposed = transpose(pattern);
-    return view_of(*transposed, pattern.sources, pattern.types);
+    return view_of(*transposed, pattern.sources, rows);
   });
 }
 

@@ -41,33 +41,36 @@ Upstream make_upstream(const AttentionLayout& layout, Matrix dout, ConstMatrixVi
 // Sums of the parameters' gradients, block by block, then over the blocks in order.
 struct ParameterGradients {
   const AttentionLayout layout;
-  size_t types, width, heads;
-  Matrix parts;  // blocks x (types * W + types * H + H)
+  size_t types, width, heads, features, feature_floats;
+  Matrix parts;  // blocks x (types * W + types * H + H + features * W + H * feature_floats)
 
   ParameterGradients(const AttentionCall& call, size_t blocks)
       : layout(call.layout),
         types(call.rows.types),
         width(layout.row()),
         heads(layout.heads),
-        parts(Matrix::zeros(blocks, types * (width + heads) + heads, MemoryTag::gradients)) {}
+        features(call.rows.feature_count),
+        feature_floats(padded_features(features)),
+        parts(Matrix::zeros(
+            blocks, types * (width + heads) + heads + features * width + heads * feature_floats,
+            MemoryTag::gradients)) {}
+
+  size_t edge_part() const { return types * (width + heads) + heads; }
 
   void attach(AttentionBackward& c, size_t block) {
     c.dmod = parts.view().row(block);
     c.dbias = c.dmod + types * width;
     c.dweight = c.view.pattern.values ? c.dbias + types * heads : nullptr;
+    c.dedge_mod = c.dmod + edge_part();
+    c.dedge_bias = c.dedge_mod + features * width;
   }
 
   void add_to(const AttentionInputs& in, const AttentionCoefficients& c) const {
     std::vector<double> sums(parts.cols(), 0.0);
     for (size_t b = 0; b < parts.rows(); ++b)
       for (size_t i = 0; i < sums.size(); ++i) sums[i] += parts(b, i);
-    if (const auto& gradient = in.modulation.gradient()) {
-      MatrixView out = gradient->accumulator(types, heads * layout.width);
-      for (size_t t = 0; t < types; ++t)
-        for (size_t i = 0; i < out.cols; ++i)
-          out(t, i) += static_cast<float>(
-              c.mod_factor * sums[t * width + i / layout.width * layout.padded + i % layout.width]);
-    }
+    add_modulation(in.modulation, types, sums.data(), c.mod_factor);
+    add_modulation(in.edge_modulation, features, sums.data() + edge_part(), c.mod_factor);
     if (const auto& gradient = in.bias.gradient()) {
       MatrixView out = gradient->accumulator(types, heads);
       for (size_t i = 0; i < types * heads; ++i)
@@ -78,6 +81,24 @@ struct ParameterGradients {
       for (size_t h = 0; h < heads; ++h)
         out.data[h] += static_cast<float>(c.bias_factor * sums[types * (width + heads) + h]);
     }
+    if (const auto& gradient = in.edge_bias.gradient()) {
+      MatrixView out = gradient->accumulator(features, heads);
+      const double* part = sums.data() + edge_part() + features * width;
+      for (size_t f = 0; f < features; ++f)
+        for (size_t h = 0; h < heads; ++h)
+          out(f, h) += static_cast<float>(c.bias_factor * part[h * feature_floats + f]);
+    }
+  }
+
+  // `sums` are those of padded rows.
+  void add_modulation(const Var& to, size_t rows, const double* sums, float factor) const {
+    const auto& gradient = to.gradient();
+    if (!gradient) return;
+    MatrixView out = gradient->accumulator(rows, heads * layout.width);
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t i = 0; i < out.cols; ++i)
+        out(r, i) += static_cast<float>(
+            factor * sums[r * width + i / layout.width * layout.padded + i % layout.width]);
   }
 };
 

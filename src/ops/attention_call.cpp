@@ -35,9 +35,23 @@ void check_coefficients(const AttentionInputs& in, const AttentionShape& shape,
   require(!in.bias || (in.bias.rows() == rows.types && in.bias.cols() == options.heads),
           "attention: a bias of {} x {} for {} edge types and {} heads", in.bias.rows(),
           in.bias.cols(), rows.types, options.heads);
+  require(!rows.features || (in.edge_modulation.rows() == rows.feature_count &&
+                             in.edge_modulation.cols() == shape.width && !shape.folded),
+          "attention: an edge modulation of {} x {} for {} edge features and {} width {}",
+          in.edge_modulation.rows(), in.edge_modulation.cols(), rows.feature_count,
+          shape.folded ? "folded queries of" : "a", shape.width);
+  require(!in.edge_bias ||
+              (in.edge_bias.rows() == rows.feature_count && in.edge_bias.cols() == options.heads),
+          "attention: an edge bias of {} x {} for {} edge features and {} heads",
+          in.edge_bias.rows(), in.edge_bias.cols(), rows.feature_count, options.heads);
   require(options.temperature > 0 && options.clamp > 0 && options.clamp <= 80,
           "attention: temperature {} and clamp {} must be above 0 (clamp at most 80)",
           options.temperature, options.clamp);
+}
+
+void check_feature_count(size_t count) {
+  require(count > 0 && count <= kMaxEdgeFeatures,
+          "attention: the edges have {} features; 1 to {} can be used", count, kMaxEdgeFeatures);
 }
 
 }  // namespace
@@ -79,7 +93,7 @@ AttentionCall make_call(const AttentionInputs& in, const PatternView& rows, size
   return call;
 }
 
-PatternView view_of(const AttentionGraph& graph) {
+PatternView view_of(const AttentionGraph& graph, const AttentionInputs& in) {
   PatternView view;
   view.rows = view.nodes = graph.nodes();
   view.types = graph.types;
@@ -87,10 +101,16 @@ PatternView view_of(const AttentionGraph& graph) {
   view.edges = graph.edges();
   view.offsets = graph.offsets.data();
   view.ends = graph.segment_ends.data();
+  if (in.edge_modulation) {
+    check_feature_count(graph.features.count);
+    view.features = graph.features.values.data();
+    view.feature_count = graph.features.count;
+    view.feature_rows = graph.features.rows.data();
+  }
   return view;
 }
 
-PatternView view_of(const NeighbourMatrix& pattern, bool with_log_score) {
+PatternView view_of(const NeighbourMatrix& pattern, const AttentionInputs& in) {
   PatternView view;
   view.rows = view.nodes = pattern.queries;
   view.types = pattern.types;
@@ -101,19 +121,27 @@ PatternView view_of(const NeighbourMatrix& pattern, bool with_log_score) {
   bool full = true;
   for (size_t i = 0; full && i < pattern.queries; ++i) full = pattern.count(i) == pattern.k;
   view.edges = full ? pattern.queries * pattern.k : 0;
-  if (with_log_score) view.values = pattern.log_score.data();
+  if (in.log_score_weight) view.values = pattern.log_score.data();
+  if (in.edge_modulation) {
+    check_feature_count(pattern.feature_count);
+    view.features = pattern.features.data();
+    view.feature_count = pattern.feature_count;
+  }
   return view;
 }
 
-PatternView view_of(const TransposedNeighbours& transposed, size_t sources, size_t types) {
+PatternView view_of(const TransposedNeighbours& transposed, size_t sources,
+                    const PatternView& forward) {
   PatternView view;
   view.rows = view.nodes = sources;
-  view.types = types;
+  view.types = forward.types;
   view.neighbours = transposed.queries.data();
   view.edges = transposed.queries.size();
   view.offsets = transposed.offsets.data();
   view.ends = transposed.segment_ends.data();
-  if (!transposed.log_score.empty()) view.values = transposed.log_score.data();
+  if (forward.values) view.values = transposed.log_score.data();
+  if (forward.features) view.features = transposed.features.data();
+  view.feature_count = forward.feature_count;
   return view;
 }
 
@@ -121,6 +149,9 @@ AttentionCoefficients::AttentionCoefficients(const AttentionInputs& in, const At
     : mod(Matrix::zeros(call.rows.types, call.layout.row(), MemoryTag::activations)),
       bias(Matrix::zeros(call.rows.types, call.layout.heads, MemoryTag::activations)),
       value_weight(Matrix::zeros(1, call.layout.heads, MemoryTag::activations)),
+      edge_mod(Matrix::zeros(call.rows.feature_count, call.layout.row(), MemoryTag::activations)),
+      edge_bias(Matrix::zeros(call.layout.heads, padded_features(call.rows.feature_count),
+                              MemoryTag::activations)),
       mod_factor(score_factor(call.options, call.layout.width)),
       bias_factor(1.0F / call.options.temperature) {
   auto [kind, heads, width, padded, vectors] = call.layout;
@@ -134,6 +165,12 @@ AttentionCoefficients::AttentionCoefficients(const AttentionInputs& in, const At
   if (in.log_score_weight)
     for (size_t h = 0; h < heads; ++h)
       value_weight(0, h) = bias_factor * in.log_score_weight.value()(0, h);
+  for (size_t f = 0; f < call.rows.feature_count; ++f)
+    for (size_t h = 0; h < heads; ++h) {
+      for (size_t d = 0; d < width; ++d)
+        edge_mod(f, h * padded + d) = mod_factor * in.edge_modulation.value()(f, h * width + d);
+      if (in.edge_bias) edge_bias(h, f) = bias_factor * in.edge_bias.value()(f, h);
+    }
 }
 
 AttentionView kernel_view(const AttentionCall& call, const PatternView& pattern,
@@ -149,6 +186,8 @@ AttentionView kernel_view(const AttentionCall& call, const PatternView& pattern,
   view.mod = c.mod.data();
   view.bias = c.bias.data();
   view.value_weight = c.value_weight.data();
+  view.edge_mod = c.edge_mod.data();
+  view.edge_bias = c.edge_bias.data();
   view.clamp = call.options.clamp;
   return view;
 }

@@ -26,13 +26,16 @@ struct AttentionCall {
 AttentionCall make_call(const AttentionInputs& in, const PatternView& rows, size_t sources,
                         const AttentionOptions& options);
 
-PatternView view_of(const AttentionGraph& graph);
-PatternView view_of(const NeighbourMatrix& pattern, bool with_log_score);
-PatternView view_of(const TransposedNeighbours& transposed, size_t sources, size_t types);
+// With edge features if the inputs have what they are multiplied by, with log-scores if theirs.
+PatternView view_of(const AttentionGraph& graph, const AttentionInputs& in);
+PatternView view_of(const NeighbourMatrix& pattern, const AttentionInputs& in);
+// Of what was transposed; `forward` is the pattern's own view.
+PatternView view_of(const TransposedNeighbours& transposed, size_t sources,
+                    const PatternView& forward);
 
 // Modulation and bias as the kernels want them: padded, with the scale and the temperature inside.
 struct AttentionCoefficients {
-  Matrix mod, bias, value_weight;
+  Matrix mod, bias, value_weight, edge_mod, edge_bias;
   float mod_factor, bias_factor;
 
   AttentionCoefficients(const AttentionInputs& in, const AttentionCall& call);

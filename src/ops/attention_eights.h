@@ -6,7 +6,8 @@
 
 namespace spex::SPEX_ISA {
 
-// Whether these kernels take the call: there are no more heads than a vector has lanes.
+// Whether these kernels take the call: there are no more heads than a vector has lanes, and edges
+// have no features.
 bool takes_eights(const AttentionView& v);
 
 void eights_forward(const AttentionForward& c, size_t begin, size_t end);

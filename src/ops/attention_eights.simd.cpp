@@ -246,7 +246,7 @@ constexpr size_t kMostHeads = kLanes < 8 ? kLanes : 8;
 
 bool takes_eights(const AttentionView& v) {
   bool eights = v.layout == LayoutKind::packed || v.layout == LayoutKind::eights;
-  return eights && v.heads <= kLanes;
+  return eights && v.heads <= kLanes && !v.pattern.features;
 }
 
 void eights_forward(const AttentionForward& c, size_t begin, size_t end) {

@@ -10,6 +10,9 @@
 //   ds_ij = w_ij (g_i . v_j - delta_i), zero where the clamp cut
 //   dq_i  = sum_t mod_t * sum_j ds_ij k_j         dk_j = sum_t mod_t * sum_i ds_ij q_i
 //   dv_j  = sum_i w_ij g_i     dmod_t = sum_ij ds_ij q_i * k_j     dbias_t = sum_ij ds_ij
+// Graph edges with features x_ij have mod_0 + sum_f x_ijf E_f for mod_t, which in the sums of dq
+// and dk then stands within the sum, bias_0 + sum_f x_ijf B_f for bias_t, and
+//   dE_f  = sum_ij ds_ij x_ijf q_i * k_j     dB_f = sum_ij ds_ij x_ijf
 // Folded: mod_t * q_i is given for each t, k_j = v_j, and dk_j is the sum of both gradients.
 // Both sums over the neighbours of a row have one shape, so one kernel serves queries (reading rows
 // of [k | v]) and keys (walking the transpose, reading rows of [q | g]).
@@ -26,6 +29,10 @@ inline constexpr size_t kMaxAttentionWidth = 1024;  // heads x padded head width
 inline constexpr size_t kMaxAttentionHeads = 64;
 inline constexpr float kSoftmaxEpsilon = 1e-6F;
 
+constexpr size_t padded_features(size_t count) {
+  return (count + 7) / 8 * 8;
+}
+
 // Neighbours of each row, grouped by type: compressed rows (offsets, ends) or fixed degree
 // (counts).
 struct PatternView {
@@ -40,6 +47,9 @@ struct PatternView {
   size_t k = 0;
   const uint16_t* counts = nullptr;  // types * nodes, cumulative
   const float* values = nullptr;     // one per neighbour, or null
+  const float* features = nullptr;   // of graph edges, feature_count each; null: not used
+  size_t feature_count = 0;
+  const EdgeOffset* feature_rows = nullptr;  // see EdgeFeatures; null: as `neighbours`
 };
 
 // Two tables read together by neighbour id: keys and values, or queries and g.
@@ -61,11 +71,14 @@ struct AttentionView {
   const float* mod = nullptr;            // types * H*D
   const float* bias = nullptr;           // types * H
   const float* value_weight = nullptr;   // H; with pattern.values
+  const float* edge_mod = nullptr;       // features * H*D; with pattern.features
+  const float* edge_bias = nullptr;      // H * feature_floats(), zeros behind the features
   float clamp = 8.0F;
 
   // Folded, queries bring their modulated vectors, types * D floats each.
   bool folded() const { return layout == LayoutKind::folded; }
   size_t query_floats() const { return (folded() ? pattern.types : heads) * width; }
+  size_t feature_floats() const { return padded_features(pattern.feature_count); }
 };
 
 struct AttentionForward {
@@ -93,9 +106,11 @@ struct AttentionBackward {
   float* dx = nullptr;           // rows * H*D: dq, or dk
   float* dy = nullptr;           // dv, on the key side
   // Query side, added to: what the parameters get from these rows.
-  float* dmod = nullptr;     // types * H*D
-  float* dbias = nullptr;    // types * H
-  float* dweight = nullptr;  // H
+  float* dmod = nullptr;        // types * H*D
+  float* dbias = nullptr;       // types * H
+  float* dweight = nullptr;     // H
+  float* dedge_mod = nullptr;   // features * H*D
+  float* dedge_bias = nullptr;  // H * feature_floats()
 };
 
 // Rows [begin, end). Disjoint ranges write disjoint rows, so ranges can run in parallel.

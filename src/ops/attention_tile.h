@@ -76,14 +76,14 @@ inline void store_sums(float* to, const F16* v) {
 }
 #endif
 
-// to[e] = own_e . row_e for a group; `own(e)` is the row's own vector for that edge.
+// to[e] = own_e . row_e for a group; own(e, c) is the part from column c on of the vector that the
+// row has for that edge.
 template <class V, class Own>
 inline void dot_group(float* to, Own&& own, const float* const* rows, size_t at, size_t width) {
   V products[kGroup];
-  for (size_t e = 0; e < kGroup; ++e) products[e] = load<V>(own(e)) * load<V>(rows[e] + at);
+  for (size_t e = 0; e < kGroup; ++e) products[e] = own(e, 0) * load<V>(rows[e] + at);
   for (size_t c = lanes<V>; c < width; c += lanes<V>)
-    for (size_t e = 0; e < kGroup; ++e)
-      products[e] += load<V>(own(e) + c) * load<V>(rows[e] + at + c);
+    for (size_t e = 0; e < kGroup; ++e) products[e] += own(e, c) * load<V>(rows[e] + at + c);
   store_sums(to, products);
 }
 
@@ -93,22 +93,24 @@ inline void dots(float* to, const float* own, const float* const* rows, size_t a
                  size_t count) {
   for (size_t e = 0; e < count; e += kGroup)
     dot_group<V>(
-        to + e, [own](size_t) { return own; }, rows + e, at, width);
+        to + e, [own](size_t, size_t c) { return load<V>(own + c); }, rows + e, at, width);
 }
 
-// The same, where each type's edges meet a vector of their own, `step` floats after each other.
+// The same from edge `begin` on, where each type's edges meet a vector of their own, `step` floats
+// after each other.
 template <class V>
 inline void dots_by_type(float* to, const float* own, size_t step, const Tile& tile, size_t at,
-                         size_t width) {
-  for (size_t e = 0; e < tile.count; e += kGroup) {
+                         size_t width, size_t begin = 0) {
+  for (size_t e = begin; e < tile.count; e += kGroup) {
     const uint8_t* type = tile.type + e;
     const float* first = own + type[0] * step;
     if (type[0] == type[kGroup - 1])
       dot_group<V>(
-          to + e, [first](size_t) { return first; }, tile.x + e, at, width);
+          to + e, [first](size_t, size_t c) { return load<V>(first + c); }, tile.x + e, at, width);
     else
       dot_group<V>(
-          to + e, [&](size_t i) { return own + type[i] * step; }, tile.x + e, at, width);
+          to + e, [&](size_t i, size_t c) { return load<V>(own + type[i] * step + c); }, tile.x + e,
+          at, width);
   }
 }
 

@@ -37,14 +37,21 @@ PlanInput with_hops(const PlanInput& in, const Config& config) {
   return seen;
 }
 
+// Bytes of an edge's features, where the model uses them.
+double edge_feature_bytes(const PlanInput& in, const Needs& needs) {
+  return needs.edge_features ? kFloat * static_cast<double>(in.edge_features) : 0.0;
+}
+
 // Neighbours, offsets and two segment ends per node; the transpose of a symmetric graph is itself.
+// Edge features are the data's, but for those of a transpose.
 double graph_bytes(const PlanInput& in, const Config& config) {
   double nodes = static_cast<double>(in.nodes), bytes = 0;
   bool attention = false, local = false;
   for (const Phase* phase : phases_to_train(config, in.scores_given)) {
     Needs needs = phase->model->needs();
     double one = 4.0 * attention_edges(in, needs, config.expander) + 24.0 * nodes;
-    if (needs.attention && !attention) bytes += in.symmetric ? one : 2.0 * one;
+    double turned = one + edge_feature_bytes(in, needs) * static_cast<double>(in.edges);
+    if (needs.attention && !attention) bytes += in.symmetric ? one : one + turned;
     if (needs.local && !local) bytes += 4.0 * local_edges(in) + 24.0 * nodes + 12.0 * nodes;
     attention |= needs.attention;
     local |= needs.local;
@@ -59,15 +66,18 @@ double model_bytes(const StepCost& step) {
 }
 
 // What a batch's features and patterns take: twice, since the next one is being prepared.
-double prepared_bytes(const PlanInput& in, const SamplingOptions& sampling,
-                      const LayerNodes& nodes) {
+double prepared_bytes(const PlanInput& in, const Needs& needs, const LayerNodes& nodes) {
   double features = in.nonzeros
                         ? 8.0 * static_cast<double>(in.nonzeros) / static_cast<double>(in.nodes)
                         : kFloat * static_cast<double>(in.features);
-  double bytes = nodes[0] * features;
-  for (size_t l = 0; l + 1 < nodes.size(); ++l)
-    for (const auto& degrees : {sampling.degrees, sampling.local})
-      if (!degrees.empty()) bytes += nodes[l + 1] * (4.0 * static_cast<double>(degrees[l]) + 6.0);
+  double bytes = nodes[0] * features, own = edge_feature_bytes(in, needs);
+  auto add = [&](const std::vector<size_t>& degrees, size_t l, double each) {
+    if (!degrees.empty()) bytes += nodes[l + 1] * (each * static_cast<double>(degrees[l]) + 6.0);
+  };
+  for (size_t l = 0; l + 1 < nodes.size(); ++l) {
+    add(needs.sampling.degrees, l, 4.0 + own);
+    add(needs.sampling.local, l, 4.0);
+  }
   return 2.0 * bytes;
 }
 
@@ -84,12 +94,13 @@ EpochCost whole_epoch(const PlanInput& in, const Phase& phase, const ExpanderCon
   Needs needs = phase.model->needs();
   size_t last = nodes_computed_last(needs, in.train_nodes, in.nodes);
   StepCost step = probe_whole(in, phase, expander, last);
-  double nodes = static_cast<double>(in.nodes), bytes = 0;
+  double nodes = static_cast<double>(in.nodes), bytes = 0, own = edge_feature_bytes(in, needs);
   for (size_t degree : needs.sampling.degrees)
-    bytes += nodes * (4.0 * static_cast<double>(degree) + 6.0);
+    bytes += nodes * ((4.0 + own) * static_cast<double>(degree) + 6.0);
   if (last < in.nodes && needs.sampling.degrees.empty()) {  // a transpose of its own
     double share = static_cast<double>(last) / nodes;
     bytes += 4.0 * share * attention_edges(in, needs, expander) + 24.0 * nodes;
+    if (own > 0) bytes += own * share * static_cast<double>(in.edges) + 8.0 * nodes;
     if (needs.local) bytes += 4.0 * share * static_cast<double>(in.edges) + 24.0 * nodes;
   }
   double logits = kFloat * static_cast<double>(in.outputs) * nodes;
@@ -108,7 +119,7 @@ EpochCost batched_epoch(const PlanInput& in, const Phase& phase, const ExpanderC
     LayerNodes layers = batch_nodes(in, needs.sampling, batch);
     StepCost step = probe_batch(in, phase, layers);
     double steps = std::ceil(static_cast<double>(in.train_nodes) / static_cast<double>(batch));
-    return {prepared_bytes(in, needs.sampling, layers) + model_bytes(step) + logits + 8.0 * nodes +
+    return {prepared_bytes(in, needs, layers) + model_bytes(step) + logits + 8.0 * nodes +
                 step.train_bytes,
             steps * (step.train_seconds + step.evaluate_seconds / every)};
   }

@@ -70,8 +70,14 @@ double local_degree(const PlanInput& input) {
   return directed * static_cast<double>(input.edges) / static_cast<double>(input.nodes);
 }
 
+Buffer<float> zeros(size_t count) {
+  Buffer<float> values(count, MemoryTag::graph);
+  std::fill(values.begin(), values.end(), 0.0F);
+  return values;
+}
+
 NeighbourMatrix random_sample(size_t queries, size_t sources, size_t k, size_t types,
-                              bool log_scores) {
+                              bool log_scores, size_t edge_features) {
   NeighbourMatrix sample;
   sample.queries = queries;
   sample.sources = sources;
@@ -89,7 +95,29 @@ NeighbourMatrix random_sample(size_t queries, size_t sources, size_t k, size_t t
     sample.log_score = Buffer<float>(sample.indices.size(), MemoryTag::graph);
     std::fill(sample.log_score.begin(), sample.log_score.end(), -1.0F);
   }
+  sample.feature_count = edge_features;
+  sample.features = zeros(sample.indices.size() * edge_features);
   return sample;
+}
+
+size_t features_used(const PlanInput& input, const Needs& needs) {
+  return needs.edge_features ? input.edge_features : 0;
+}
+
+// A random graph of `degree` edges per node, to attend along: the data's share of them are the
+// graph's own.
+AttentionGraph random_attention(const PlanInput& input, const Needs& needs, size_t nodes,
+                                double degree) {
+  AugmentOptions options;
+  options.virtual_nodes = needs.virtual_nodes;
+  size_t features = features_used(input, needs);
+  if (features == 0) return augment(random_graph(nodes, degree, 3), {}, options);
+  double own =
+      std::min(degree, static_cast<double>(input.edges) / static_cast<double>(input.nodes));
+  CsrGraph graph = random_graph(nodes, own, 3);
+  AttentionGraph attention = augment(graph, random_graph(nodes, degree - own, 6), options);
+  add_edge_features(attention, graph, zeros(graph.edges() * features), features);
+  return attention;
 }
 
 // The graphs that a model sees of `nodes` nodes.
@@ -105,10 +133,8 @@ struct ProbeGraphs {
     Graphs graphs;
     bool sampled = !needs.sampling.degrees.empty();
     if (needs.attention && !sampled) {
-      AugmentOptions options;
-      options.virtual_nodes = needs.virtual_nodes;
       double real = edges - kSelfLoop - 2.0 * static_cast<double>(needs.virtual_nodes);
-      attention = augment(random_graph(nodes, real, 3), {}, options);
+      attention = random_attention(input, needs, nodes, real);
       transposed = transpose(attention);
       graphs = {&attention, &transposed, nullptr};
     }
@@ -122,10 +148,10 @@ struct ProbeGraphs {
     if (last < nodes && !sampled) chosen = choose_rows(graphs, rows);
     neighbourhood = last < nodes && !sampled ? whole_neighbourhood(graphs, needs.layers, chosen)
                                              : whole_neighbourhood(graphs);
-    if (sampled) add_samples(needs, nodes, last);
+    if (sampled) add_samples(needs, nodes, last, features_used(input, needs));
   }
 
-  void add_samples(const Needs& needs, size_t nodes, size_t last) {
+  void add_samples(const Needs& needs, size_t nodes, size_t last, size_t edge_features) {
     size_t layers = needs.sampling.degrees.size();
     samples.reserve(layers);
     Neighbourhood::Layer shared =
@@ -133,8 +159,8 @@ struct ProbeGraphs {
     neighbourhood.layers.assign(layers, shared);
     for (size_t l = 0; l < layers; ++l) {
       size_t queries = l + 1 == layers && !needs.local ? last : nodes;
-      samples.push_back(
-          random_sample(queries, nodes, needs.sampling.degrees[l], 3, needs.sampling.log_scores));
+      samples.push_back(random_sample(queries, nodes, needs.sampling.degrees[l], 3,
+                                      needs.sampling.log_scores, edge_features));
       neighbourhood.layers[l].attention = Pattern::sampled(samples.back());
     }
     neighbourhood.sampled = true;
@@ -218,7 +244,7 @@ double probe_size(const PlanInput& input, double degree, double nodes) {
 
 Shape shape_of(const PlanInput& input, const Needs& needs) {
   return {input.features, input.outputs, needs.virtual_nodes > 0 ? size_t{4} : size_t{3},
-          input.nodes};
+          input.nodes, features_used(input, needs)};
 }
 
 // Rows of a table that is larger than the cache take longer to fetch than those of the trial: once
@@ -299,9 +325,10 @@ StepCost probe_batch(const PlanInput& in, const Phase& phase, const LayerNodes& 
       size_t queries = scaled(nodes[l + 1]), sources = std::max(queries, scaled(nodes[l]));
       const SamplingOptions& s = needs.sampling;
       if (!s.degrees.empty())
-        attention.push_back(random_sample(queries, sources, s.degrees[l], 3, s.log_scores));
+        attention.push_back(random_sample(queries, sources, s.degrees[l], 3, s.log_scores,
+                                          features_used(in, needs)));
       if (!s.local.empty())
-        local.push_back(random_sample(queries, sources, s.local[l] + 1, 3, false));
+        local.push_back(random_sample(queries, sources, s.local[l] + 1, 3, false, 0));
       edges += nodes[l + 1] * static_cast<double>((s.degrees.empty() ? 0 : s.degrees[l]) +
                                                   (s.local.empty() ? 0 : s.local[l]));
     }

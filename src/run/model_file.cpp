@@ -50,6 +50,8 @@ void list_numbers(auto& preparation, auto&& use_as) {
   use("features.scale", preparation.features.scale);
   use("structure.mean", preparation.made.mean);
   use("structure.scale", preparation.made.scale);
+  use("edges.mean", preparation.edges.mean);
+  use("edges.scale", preparation.edges.scale);
   use("targets.mean", preparation.targets.mean);
   use("targets.scale", preparation.targets.scale);
 }
@@ -63,7 +65,8 @@ Preparation preparation_of(const Fields& fields) {
     auto stored = fields.file.array<double>(name);
     values.assign(stored.begin(), stored.end());
   });
-  for (const ColumnScaling* each : {&preparation.features, &preparation.made, &preparation.targets})
+  for (const ColumnScaling* each :
+       {&preparation.features, &preparation.made, &preparation.edges, &preparation.targets})
     require(each->mean.empty() || each->mean.size() == each->scale.size(),
             "{}: {} means do not fit {} scales", fields.file.path().string(), each->mean.size(),
             each->scale.size());
@@ -103,6 +106,7 @@ void save_model(const std::filesystem::path& path, const SavedModel& saved) {
                      {"outputs", text(saved.shape.outputs)},
                      {"edge_types", text(saved.shape.edge_types)},
                      {"nodes", text(saved.shape.nodes)},
+                     {"edge_features", text(saved.shape.edge_features)},
                      {"seed", text(saved.seed)},
                      {"best_epoch", text(saved.best_epoch)},
                      {"validation", text(saved.validation)},
@@ -125,7 +129,7 @@ SavedModel load_model(const std::filesystem::path& path) {
   SavedModel saved;
   saved.phase = parse_phase(fields.text("model"), fields.text("settings"), path.string());
   saved.shape = {fields.count("inputs"), fields.count("outputs"), fields.count("edge_types"),
-                 fields.count("nodes")};
+                 fields.count("nodes"), fields.count("edge_features")};
   saved.meaning = meaning_of(fields);
   saved.preparation = preparation_of(fields);
   saved.seed = fields.count("seed");

@@ -33,7 +33,8 @@ size_t prediction_batch(const Phase& phase, const Ground& ground, size_t asked, 
 Shape shape_of(const Ground& ground, const Config& config) {
   Objective objective(ground.data.labels, config.split.metric);
   return {feature_count(ground.data.features), objective.outputs(),
-          ground.attention.nodes() > 0 ? ground.attention.types : 0, ground.data.nodes()};
+          ground.attention.nodes() > 0 ? ground.attention.types : 0, ground.data.nodes(),
+          ground.attention.features.count};
 }
 
 bool train_phase(const Phase& phase, Model& model, const Problem& problem, const Config& config,

@@ -17,6 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The data set as the model knows it.
+Dataset prepared_for(const SavedModel& model, Dataset data, const std::string& path) {
+  require(model.shape.edge_features == 0 || model.shape.edge_features == data.edge_feature_count,
+          "the edges of {} have {} features, but the run was trained with {}", path,
+          data.edge_feature_count, model.shape.edge_features);
+  return prepare_as(model.preparation, std::move(data));
+}
+
 // The run's own graph and scores, mapped.
 Ground own_ground(const RunFiles& files, const Config& config, const SavedModel& model) {
   ReadOptions trusting;
@@ -25,12 +33,13 @@ Ground own_ground(const RunFiles& files, const Config& config, const SavedModel&
       is_generator(config.data) ? generate(config.data) : read_dataset(config.data, trusting);
   require(model.shape.nodes == data.nodes(), "{} has {} nodes, but the run was trained on {}",
           config.data, data.nodes(), model.shape.nodes);
-  data = prepare_as(model.preparation, std::move(data));
+  data = prepared_for(model, std::move(data), config.data);
   if (!fs::exists(files.attention())) return make_ground(std::move(data), config);
   Ground ground;
   SavedGraph saved = load_attention_graph(files.attention());
   ground.attention = std::move(saved.graph);
   Needs needs = config.final().model->needs();
+  if (needs.edge_features) use_edge_features(ground.attention, data);
   if (needs.batching == Batching::none) ground.transposed = transpose(ground.attention);
   if (needs.local) ground.local = local_graph(data.graph);
   if (needs.scores)
@@ -47,7 +56,7 @@ Ground new_ground(const RunFiles& files, const Config& config, const SavedModel&
           "{} has learned something for each node of the graph it was trained on, and cannot "
           "predict on {}",
           config.model, path);
-  Ground ground = make_ground(prepare_as(saved.preparation, open_data(path)), config);
+  Ground ground = make_ground(prepared_for(saved, open_data(path), path), config);
   if (!config.final().model->needs().scores) return ground;
   fs::path file = files.phase(config.phases.front().name);
   require(fs::exists(file),

@@ -68,6 +68,11 @@ ColumnScaling or_nothing(ColumnScaling scaling) {
   return columns_changed(scaling) > 0 ? std::move(scaling) : ColumnScaling();
 }
 
+void scale_edges(Dataset& data, const ColumnScaling& scaling) {
+  if (scaling.scale.empty() || scaling.scale.size() != data.edge_feature_count) return;
+  data.edge_features = scaled_rows(data.edge_features.span(), scaling, MemoryTag::graph);
+}
+
 std::vector<Structure> parts_of(const Preparation& preparation) {
   FeatureConfig config;
   config.structure = preparation.structure;
@@ -123,9 +128,12 @@ PreparedData prepare(Dataset data, const FeatureConfig& config) {
   if (config.standardise) {
     preparation.features = or_nothing(measure_features(as_given(data)));
     preparation.made = or_nothing(measure_rows(columns.span(), columns.cols()));
+    preparation.edges =
+        or_nothing(measure_rows(data.edge_features.span(), data.edge_feature_count));
   }
   say(preparation, std::move(made.names), config.automatic());
   data.features = combined(data, preparation, columns);
+  scale_edges(data, preparation.edges);
   return {std::move(data), std::move(preparation)};
 }
 
@@ -135,6 +143,7 @@ Dataset prepare_as(const Preparation& preparation, Dataset data) {
           data.source, given, preparation.given);
   Matrix columns = make_columns(data.graph, parts_of(preparation)).side_by_side(data.nodes());
   data.features = combined(data, preparation, columns);
+  scale_edges(data, preparation.edges);
   return data;
 }
 

@@ -54,10 +54,24 @@ Needs needs_of_all(const Config& config) {
     Needs needs = phase->model->needs();
     all.attention |= needs.attention;
     all.local |= needs.local;
+    all.edge_features |= needs.edge_features;
     all.hops = std::max(all.hops, needs.hops);
     all.virtual_nodes = std::max(all.virtual_nodes, needs.virtual_nodes);
   }
   return all;
+}
+
+// Which of the phases use the edges' features.
+void log_edge_features(const Dataset& data, const Config& config) {
+  if (data.edge_feature_count == 0) return;
+  std::vector<std::string> with, without;
+  for (const Phase* phase : phases_to_train(config, false))
+    (phase->model->needs().edge_features ? with : without).push_back(phase->name);
+  if (!with.empty())
+    log("features of edges: {}, used by {}", data.edge_feature_count, fmt::join(with, " and "));
+  if (!without.empty())
+    log("features of edges: {}, which {} cannot use", data.edge_feature_count,
+        fmt::join(without, " and "));
 }
 
 AttentionGraph attention_graph(const CsrGraph& graph, const ExpanderConfig& config,
@@ -104,6 +118,7 @@ Ground make_ground(Dataset data, const Config& config, Gaps* gaps) {
   Ground ground;
   if (needs.attention) {
     ground.attention = attention_graph(data.graph, config.expander, needs.virtual_nodes, gaps);
+    if (needs.edge_features) use_edge_features(ground.attention, data);
     ground.transposed = transpose(ground.attention);
   }
   if (needs.local) ground.local = local_graph(data.graph);
@@ -111,6 +126,11 @@ Ground make_ground(Dataset data, const Config& config, Gaps* gaps) {
   ground.data = std::move(data);
   trim_memory();  // what building the graphs needed is not needed again
   return ground;
+}
+
+void use_edge_features(AttentionGraph& attention, const Dataset& data) {
+  if (data.edge_feature_count > 0)
+    add_edge_features(attention, data.graph, data.edge_features, data.edge_feature_count);
 }
 
 AttentionGraph local_graph(const CsrGraph& graph) {
@@ -138,6 +158,7 @@ Problem make_problem(Dataset data, const Config& config) {
 
 Problem make_problem(PreparedData prepared, const Config& config) {
   Problem problem;
+  log_edge_features(prepared.data, config);
   problem.split = choose_split(prepared.data, config.split);
   problem.preparation = std::move(prepared.preparation);
   problem.preparation.targets =
@@ -164,6 +185,7 @@ PlanInput plan_input(const Dataset& data, const Config& config) {
   in.train_nodes = choose_split(data, config.split).train.size();
   in.resident_bytes = memory_use().current;
   in.symmetric = data.graph.symmetric;
+  in.edge_features = data.edge_feature_count;
   return in;
 }
 

@@ -38,6 +38,16 @@ void fill_row(NeighbourMatrix& pattern, const AttentionGraph& graph, size_t quer
         std::lower_bound(edges.begin(), edges.end(), graph.segment_end(t, node)) - edges.begin());
 }
 
+void fill_features(NeighbourMatrix& pattern, const AttentionGraph& graph, size_t query, NodeId node,
+                   std::span<const EdgeOffset> edges) {
+  const EdgeFeatures& features = graph.features;
+  float* to = pattern.features.data() + query * pattern.k * features.count;
+  for (size_t e = 0; e < pattern.ends[query]; ++e, to += features.count) {
+    EdgeOffset place = features.rows[node] + (edges[e] - graph.offsets[node]);
+    std::copy_n(features.values.begin() + place * features.count, features.count, to);
+  }
+}
+
 void fill_log_scores(NeighbourMatrix& pattern, const SharedArray<Half>& scores, size_t query,
                      std::span<const EdgeOffset> edges) {
   thread_local std::vector<uint16_t> bits;
@@ -138,11 +148,15 @@ NeighbourMatrix BatchBuilder::sample_layer(const Draws& draws, const std::vector
   pattern.indices = Buffer<NodeId>(queries.size() * k, MemoryTag::graph);
   pattern.ends = Buffer<uint16_t>(pattern.types * queries.size(), MemoryTag::graph);
   if (draws.log_scores) pattern.log_score = Buffer<float>(queries.size() * k, MemoryTag::graph);
+  pattern.feature_count = sampler.graph().features.count;
+  pattern.features = Buffer<float>(queries.size() * k * pattern.feature_count, MemoryTag::graph);
   parallel_for(queries.size(), kBlockRows, [&](size_t begin, size_t end) {
     std::vector<EdgeOffset> edges(k);
     for (size_t i = begin; i < end; ++i) {
       size_t count = sampler.draw(queries[i], layer, draws.degrees[layer], epoch, edges.data());
       fill_row(pattern, sampler.graph(), i, queries[i], {edges.data(), count});
+      if (pattern.feature_count > 0)
+        fill_features(pattern, sampler.graph(), i, queries[i], {edges.data(), count});
       if (draws.log_scores)
         fill_log_scores(pattern, sampler.scores()->layer(layer), i, {edges.data(), count});
     }

@@ -131,6 +131,41 @@ TEST(Transpose, ValuesFollowTheirEdges) {
   }
 }
 
+// Features that name their edge, or, with `both_ways`, the two nodes.
+TEST(Transpose, EdgeFeaturesFollowTheirEdges) {
+  auto name = [](size_t from, size_t to, bool both_ways) {
+    return static_cast<float>(both_ways ? from * to : 300 * from + to);
+  };
+  for (bool undirected : {false, true})
+    for (bool both_ways : {false, true}) {
+      CsrGraph own = random_graph(300, 2000, undirected);
+      AttentionGraph graph =
+          augment(own, make_expander(300, {.degree = 6}).graph, {.virtual_nodes = 2});
+      Buffer<float> values(2 * own.edges(), MemoryTag::graph);
+      for (size_t i = 0; i < 300; ++i)
+        for (EdgeOffset e = own.offsets[i]; e < own.offsets[i + 1]; ++e) {
+          values[2 * e] = name(i, own.neighbours[e], both_ways);
+          values[2 * e + 1] = -values[2 * e];
+        }
+      add_edge_features(graph, own, std::move(values), 2);
+      AttentionGraph transposed = transpose(graph);
+      bool shared = transposed.features.values.data() == graph.features.values.data();
+      EXPECT_EQ(shared, undirected && both_ways);
+      ChosenRows chosen = choose_rows(transposed, {7, 200, 3});
+      auto expect_named = [&](const AttentionGraph& turned, const std::vector<NodeId>& sources) {
+        for (size_t j = 0; j < turned.nodes(); ++j)
+          for (EdgeOffset e = turned.offsets[j]; e < turned.segment_end(0, j); ++e) {
+            size_t place = turned.features.rows[j] + (e - turned.offsets[j]);
+            size_t from = sources.empty() ? turned.neighbours[e] : sources[turned.neighbours[e]];
+            ASSERT_EQ(turned.features.values[2 * place], name(from, j, both_ways));
+            ASSERT_EQ(turned.features.values[2 * place + 1], -name(from, j, both_ways));
+          }
+      };
+      expect_named(transposed, {});
+      expect_named(chosen.transposed, chosen.nodes);
+    }
+}
+
 TEST(Fingerprint, ChangesWithAnyArrayAndNotWithThreads) {
   CsrGraph graph = random_graph(20000, 200'000, true);
   AttentionGraph plain = augment(graph, {});

@@ -109,6 +109,7 @@ inline Table sigmoid(Table x) {
 struct ReferenceEdge {
   size_t neighbour, type;
   double log_score = 0;
+  std::vector<double> features = {};  // of graph edges, where there are any
 };
 using ReferenceRows = std::vector<std::vector<ReferenceEdge>>;
 
@@ -118,6 +119,12 @@ inline ReferenceRows rows_of(const AttentionGraph& graph) {
     for (size_t t = 0; t < graph.types; ++t)
       for (EdgeOffset e = graph.segment_begin(t, i); e < graph.segment_end(t, i); ++e)
         rows[i].push_back({graph.neighbours[e], t});
+  size_t width = graph.features.count;
+  for (size_t i = 0; width > 0 && i < graph.nodes(); ++i)
+    for (size_t n = 0; n < graph.segment_end(0, i) - graph.offsets[i]; ++n) {
+      const float* x = graph.features.values.data() + (graph.features.rows[i] + n) * width;
+      rows[i][n].features.assign(x, x + width);
+    }
   return rows;
 }
 
@@ -129,6 +136,8 @@ inline ReferenceRows rows_of(const NeighbourMatrix& pattern) {
       while (n >= pattern.ends[type * pattern.queries + i]) ++type;
       double log_score = pattern.log_score.empty() ? 0 : pattern.log_score[i * pattern.k + n];
       rows[i].push_back({pattern.indices[i * pattern.k + n], type, log_score});
+      const float* x = pattern.features.data() + (i * pattern.k + n) * pattern.feature_count;
+      if (type == 0) rows[i].back().features.assign(x, x + pattern.feature_count);
     }
   return rows;
 }

@@ -51,6 +51,12 @@ class ReferenceTransformer : public ReferenceModel {
     Table q = linear(x, name + ".q"), k = linear(x, name + ".k"), v = linear(x, name + ".v");
     if (o.normalize_values) scale_rows(v, p.at(name + ".value_scale")(0, 0));
     Table e = linear(p.at("edge_types"), name + ".modulation");
+    Table edge_e, edge_b;
+    if (p.contains("edge_encoder")) {
+      edge_e = product(p.at("edge_encoder"), p.at(name + ".modulation.weight"));
+      edge_b = o.type_bias ? product(p.at("edge_encoder"), p.at(name + ".type_bias.weight"))
+                           : Table(edge_e.rows, o.heads);
+    }
     Table b = o.type_bias ? linear(p.at("edge_types"), name + ".type_bias")
                           : Table(p.at("edge_types").rows, o.heads);
     Table out(graph.size(), o.width);
@@ -62,9 +68,11 @@ class ReferenceTransformer : public ReferenceModel {
         for (const ReferenceEdge& edge : graph[i]) {
           double score = 0;
           for (size_t d = h * head_width; d < (h + 1) * head_width; ++d)
-            score += modulation(e, edge.type, d) * q(i, d) * k(edge.neighbour, d);
+            score += edge_modulation(e, edge_e, edge, d) * q(i, d) * k(edge.neighbour, d);
           if (o.scale_by_width) score /= std::sqrt(static_cast<double>(head_width));
           score += b(edge.type, h);
+          for (size_t f = 0; f < edge.features.size(); ++f)
+            score += edge.features[f] * edge_b(f, h);
           if (o.log_scores) score += p.at(name + ".log_score_weight")(0, h) * edge.log_score;
           weights.push_back(
               std::exp(std::clamp(score / temperature, -double{o.clamp}, double{o.clamp})));
@@ -75,6 +83,22 @@ class ReferenceTransformer : public ReferenceModel {
             out(i, d) += weights[n] / sum * v(graph[i][n].neighbour, d);
       }
     return out;
+  }
+
+  static Table product(const Table& a, const Table& b) {
+    Table y(a.rows, b.cols);
+    for (size_t r = 0; r < a.rows; ++r)
+      for (size_t c = 0; c < b.cols; ++c)
+        for (size_t k = 0; k < a.cols; ++k) y(r, c) += a(r, k) * b(k, c);
+    return y;
+  }
+
+  double edge_modulation(const Table& types, const Table& features, const ReferenceEdge& edge,
+                         size_t d) const {
+    double sum = modulation(types, edge.type, d);
+    for (size_t f = 0; f < edge.features.size(); ++f)
+      sum += edge.features[f] * modulation(features, f, d);
+    return sum;
   }
 
   double modulation(const Table& e, size_t type, size_t d) const {

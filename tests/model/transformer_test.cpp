@@ -23,14 +23,26 @@ TransformerOptions tiny_options() {
   return options;
 }
 
-Shape tiny_shape(size_t types = 3) {
-  return {kInputs, kClasses, types};
+Shape tiny_shape(size_t types = 3, size_t edge_features = 0) {
+  return {kInputs, kClasses, types, 0, edge_features};
+}
+
+// Random features for the graph's own edges.
+void add_features(AttentionGraph& graph, size_t count) {
+  Buffer<EdgeOffset> rows(graph.nodes() + 1, MemoryTag::graph);
+  rows[0] = 0;
+  for (size_t i = 0; i < graph.nodes(); ++i)
+    rows[i + 1] = rows[i] + graph.segment_end(0, i) - graph.offsets[i];
+  Matrix random = random_matrix(rows[graph.nodes()], count, 21);
+  Buffer<float> values(random.size(), MemoryTag::graph);
+  std::copy(random.span().begin(), random.span().end(), values.begin());
+  graph.features = {count, std::move(rows), std::move(values)};
 }
 
 void expect_matches_reference(const TransformerOptions& options, const Neighbourhood& neighbourhood,
                               const ReferenceRows& graph, float temperature = 1.0F,
-                              size_t types = 3) {
-  Transformer model(tiny_shape(types), options, 11);
+                              const Shape& shape = tiny_shape()) {
+  Transformer model(shape, options, 11);
   ModelCheck check;
   check.pass.temperature = temperature;
   expect_model_matches(
@@ -49,7 +61,7 @@ void expect_full_attention_matches(const TransformerOptions& options, const Atte
                                    float temperature = 1.0F) {
   AttentionGraph transposed = transpose(graph);
   expect_matches_reference(options, whole(graph, transposed), rows_of(graph), temperature,
-                           graph.types);
+                           tiny_shape(graph.types, graph.features.count));
 }
 
 TEST(Transformer, FinalNetworkMatchesDoublePrecision) {
@@ -101,6 +113,42 @@ TEST(Transformer, SampledNetworkWithLogScoresMatchesDoublePrecision) {
   }
 }
 
+TEST(Transformer, EstimatorAndExphormerWithEdgeFeaturesMatchDoublePrecision) {
+  AttentionGraph graph = attention_graph(kNodes, 40, 4, 2);
+  add_features(graph, 3);
+  TransformerOptions exphormer = tiny_options();
+  exphormer.type_bias = false;
+  exphormer.scale_by_width = true;
+  exphormer.virtual_nodes = 2;
+  expect_full_attention_matches(exphormer, graph);
+  graph = attention_graph(kNodes, 40, 4);
+  add_features(graph, 1);
+  TransformerOptions estimator = tiny_options();
+  estimator.heads = 1;
+  estimator.norm = Norm::layer;
+  estimator.normalize_values = true;
+  estimator.scale_by_width = true;
+  expect_full_attention_matches(estimator, graph, 0.6F);
+  estimator.modulation = Modulation::sum;
+  expect_full_attention_matches(estimator, graph, 0.6F);
+}
+
+TEST(Transformer, SampledNetworkWithEdgeFeaturesMatchesDoublePrecision) {
+  AttentionGraph graph = attention_graph(kNodes, 40, 4);
+  add_features(graph, 2);
+  Sampler sampler(graph, nullptr, Sampling::uniform, 5);
+  std::vector<NodeId> all(kNodes);
+  std::iota(all.begin(), all.end(), 0U);
+  Batch batch = BatchBuilder(sampler, {5}, false).build(all, 0);
+  for (size_t heads : {1, 2}) {
+    TransformerOptions options = tiny_options();
+    options.heads = heads;
+    options.layers = 1;  // the reference keeps one pattern for all layers
+    expect_matches_reference(options, sampled_neighbourhood(batch.layers), rows_of(batch.layers[0]),
+                             1.0F, tiny_shape(3, 2));
+  }
+}
+
 TEST(Transformer, SparseFeaturesGiveTheLogitsOfTheSameDenseOnes) {
   AttentionGraph graph = attention_graph(kNodes, 40, 4), transposed = transpose(graph);
   Matrix dense = random_matrix(kNodes, kInputs, 4);
@@ -136,7 +184,12 @@ struct Batched {
   Transformer network;
   std::vector<NodeId> all = std::vector<NodeId>(kCount);
 
-  explicit Batched(bool log_scores = false) : network(tiny_shape(), options(log_scores), 11) {
+  explicit Batched(bool log_scores = false, size_t edge_features = 0)
+      : network(tiny_shape(3, edge_features), options(log_scores), 11) {
+    if (edge_features > 0) {
+      add_features(graph, edge_features);
+      transposed = transpose(graph);
+    }
     std::iota(all.begin(), all.end(), 0U);
     disturb(network.parameters());
     for (auto& [name, statistics] : network.statistics())
@@ -184,7 +237,7 @@ struct Batched {
 
 TEST(BatchedTransformer, AnyBatchSizeGivesTheLogitsOfTheWholeGraph) {
   for (bool log_scores : {false, true}) {
-    Batched b(log_scores);
+    Batched b(log_scores, log_scores ? 3 : 0);
     Sampler sampler(b.graph, &b.scores, Sampling::weighted, 5);
     BatchBuilder builder(sampler, {4, 3, 5}, log_scores);
     Matrix whole = b.logits(builder, Batched::kCount, 2);
@@ -200,8 +253,7 @@ TEST(BatchedTransformer, AnyBatchSizeGivesTheLogitsOfTheWholeGraph) {
   }
 }
 
-TEST(BatchedTransformer, DegreesOfTheLargestRowGiveFullAttention) {
-  Batched b;
+void expect_large_degrees_give_full_attention(Batched& b) {
   size_t largest = 0;
   for (size_t i = 0; i < Batched::kCount; ++i)
     largest = std::max<size_t>(largest, b.graph.offsets[i + 1] - b.graph.offsets[i]);
@@ -222,6 +274,12 @@ TEST(BatchedTransformer, DegreesOfTheLargestRowGiveFullAttention) {
       difference = std::max(difference, std::abs(double{cut.data()[i]} - full.value().data[i]));
     EXPECT_GT(difference, 1e-3) << "half the degree must show";
   }
+}
+
+TEST(BatchedTransformer, DegreesOfTheLargestRowGiveFullAttention) {
+  Batched plain, with_features(false, 3);
+  expect_large_degrees_give_full_attention(plain);
+  expect_large_degrees_give_full_attention(with_features);
 }
 
 TEST(Transformer, RefusesAWidthThatHeadsCannotShare) {

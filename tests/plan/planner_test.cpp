@@ -30,8 +30,15 @@ std::map<std::string, size_t> measure(const Problem& problem, const Config& conf
   return peaks;
 }
 
-void expect_forecast(Config config, size_t side, double within) {
-  Dataset data = mines(side);
+Dataset with_edge_features(Dataset data, size_t count) {
+  Buffer<float> values(data.graph.edges() * count, MemoryTag::graph);
+  std::fill(values.begin(), values.end(), 1.0F);
+  data.edge_feature_count = count;
+  data.edge_features = std::move(values);
+  return data;
+}
+
+void expect_forecast(Config config, Dataset data, double within) {
   for (Phase& phase : config.phases) phase.recipe.epochs = 2;
   Plan plan = make_plan(plan_input(data, config), config);
   auto peaks = measure(make_problem(std::move(data), config), config);
@@ -45,14 +52,24 @@ void expect_forecast(Config config, size_t side, double within) {
 TEST(Planner, ForecastsTheBytesOfEveryModelWithinFifteenPercent) {
   for (const ModelInfo& info : models()) {
     SCOPED_TRACE(info.name);
-    expect_forecast(Config(info.name), 80, 0.15);
+    expect_forecast(Config(info.name), mines(80), 0.15);
   }
+}
+
+TEST(Planner, ForecastsTheBytesOfEdgeFeatures) {
+  for (const char* model : {"exphormer", "spexphormer"}) {
+    SCOPED_TRACE(model);
+    expect_forecast(Config(model), with_edge_features(mines(80), 8), 0.15);
+  }
+  Config batches;
+  batches.final().recipe.batch_size = 500;
+  expect_forecast(batches, with_edge_features(mines(80), 8), 0.25);
 }
 
 TEST(Planner, ForecastsAModelThatGrowsAsItIsInTheEnd) {
   Config config("polynormer");
   apply_setting(config, "polynormer.local_epochs=1");
-  expect_forecast(config, 60, 0.15);
+  expect_forecast(config, mines(60), 0.15);
 }
 
 TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
@@ -83,7 +100,7 @@ TEST(Planner, ForecastsTheBytesOfBothPhasesWithinFifteenPercent) {
     config.final().recipe.batch_size = c.batch;
     final_options(config).recompute = c.recompute;
     final_options(config).degrees = {8, 5, 5};
-    expect_forecast(config, c.side, 0.15);
+    expect_forecast(config, mines(c.side), 0.15);
   }
 }
 

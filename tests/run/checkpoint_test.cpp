@@ -34,9 +34,11 @@ SavedModel example_model() {
   final_options(config).width = 4;
   final_options(config).heads = 2;
   final_options(config).degrees = {3};
-  Preparation preparation{2, "degree", {{5e6, 0.1}, {1.0 / 3.0, 2.0}}, {}, {{5000}, {0.01}}};
+  Preparation preparation{2,  "degree",         {{5e6, 0.1}, {1.0 / 3.0, 2.0}},
+                          {}, {{5000}, {0.01}}, {{1, 2, 3}, {0.5, 1, 2}}};
   Meaning meaning{Task::classes, {"a", "b \"c\"", "d\ne"}};
-  SavedModel saved{config.final(), {2, 3, 4}, meaning, preparation, 5, 7, 1.0 / 3.0, 0.6F, {}};
+  SavedModel saved{
+      config.final(), {2, 3, 4, 10, 3}, meaning, preparation, 5, 7, 1.0 / 3.0, 0.6F, {}};
   saved.state = save_state(*saved.phase.model->make(saved.shape, 1));
   return saved;
 }
@@ -96,6 +98,7 @@ TEST(ModelFile, ReadsBackEverythingThatMakesTheModel) {
   EXPECT_EQ(read.shape.inputs, 2U);
   EXPECT_EQ(read.shape.outputs, 3U);
   EXPECT_EQ(read.shape.edge_types, 4U);
+  EXPECT_EQ(read.shape.edge_features, 3U);
   EXPECT_EQ(read.meaning.class_names, written.meaning.class_names);
   EXPECT_EQ(read.preparation.given, 2U);
   EXPECT_EQ(read.preparation.structure, "degree");
@@ -103,6 +106,8 @@ TEST(ModelFile, ReadsBackEverythingThatMakesTheModel) {
   EXPECT_EQ(read.preparation.features.scale, written.preparation.features.scale);
   EXPECT_TRUE(read.preparation.made.scale.empty());
   EXPECT_EQ(read.preparation.targets.scale, written.preparation.targets.scale);
+  EXPECT_EQ(read.preparation.edges.mean, written.preparation.edges.mean);
+  EXPECT_EQ(read.preparation.edges.scale, written.preparation.edges.scale);
   EXPECT_EQ(read.seed, 5U);
   EXPECT_EQ(read.best_epoch, 7U);
   EXPECT_EQ(read.validation, 1.0 / 3.0);

@@ -17,6 +17,14 @@ namespace spex {
 enum class EdgeType : uint8_t { graph, expander, self_loop, virtual_node };
 inline constexpr size_t kMaxEdgeTypes = 4;
 
+// Numbers that the graph's own edges have (EdgeType::graph), those of a row one after the other, in
+// the order of its graph edges.
+struct EdgeFeatures {
+  size_t count = 0;              // per edge; 0: edges have none
+  SharedArray<EdgeOffset> rows;  // nodes + 1: the edge that a node's first one is
+  SharedArray<float> values;     // rows[nodes] x count
+};
+
 struct AttentionGraph {
   SharedArray<EdgeOffset> offsets;  // nodes + 1
   SharedArray<NodeId> neighbours;
@@ -25,6 +33,7 @@ struct AttentionGraph {
   size_t types = 3;
   bool symmetric = false;    // the transpose, grouped by type as well, is this graph itself
   size_t virtual_nodes = 0;  // the last so many nodes are virtual
+  EdgeFeatures features = {};
 
   size_t nodes() const { return offsets.empty() ? 0 : offsets.size() - 1; }
   size_t edges() const { return neighbours.size(); }
@@ -47,7 +56,13 @@ struct AugmentOptions {
 AttentionGraph augment(const CsrGraph& graph, const CsrGraph& expander,
                        const AugmentOptions& options = {});
 
-// Row j lists the nodes that attend to j, grouped by type. Shares the arrays when symmetric.
+// Gives the graph's own edges their features: `values` has `count` of each edge of `own`, which is
+// the graph that `graph` was augmented from.
+void add_edge_features(AttentionGraph& graph, const CsrGraph& own, SharedArray<float> values,
+                       size_t count);
+
+// Row j lists the nodes that attend to j, grouped by type, with the features of those edges. Shares
+// the arrays when symmetric, and the features when both directions of every edge have the same.
 // Within a type the nodes ascend.
 AttentionGraph transpose(const AttentionGraph& graph);
 

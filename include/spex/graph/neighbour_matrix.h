@@ -21,16 +21,20 @@ struct NeighbourMatrix {
   Buffer<NodeId> indices;   // queries * k
   Buffer<uint16_t> ends;    // types * queries
   Buffer<float> log_score;  // queries * k, or empty: the estimator's opinion of each edge
+  size_t feature_count = 0;
+  Buffer<float> features;  // queries * k * feature_count; of graph edges only, see EdgeFeatures
 
   size_t count(size_t query) const { return ends[(types - 1) * queries + query]; }
 };
 
-// Row j lists the queries that attend to source j, grouped by type, with their log-scores.
+// Row j lists the queries that attend to source j, grouped by type, with the edges' log-scores and
+// features.
 struct TransposedNeighbours {
   Buffer<EdgeOffset> offsets;  // sources + 1
   Buffer<NodeId> queries;
   Buffer<EdgeOffset> segment_ends;  // (types - 1) * sources
   Buffer<float> log_score;          // or empty
+  Buffer<float> features;           // or empty; entries x feature_count, of graph edges only
 };
 
 TransposedNeighbours transpose(const NeighbourMatrix& pattern);

@@ -51,9 +51,10 @@ enum class Batching {
 
 // What a model must be given.
 struct Needs {
-  bool attention = false;    // the graph with expander and self-loops, for attention
-  bool local = false;        // the graph's own edges, undirected, with self-loops, for aggregation
-  bool scores = false;       // an estimator's scores, to draw by or to read
+  bool attention = false;  // the graph with expander and self-loops, for attention
+  bool local = false;      // the graph's own edges, undirected, with self-loops, for aggregation
+  bool scores = false;     // an estimator's scores, to draw by or to read
+  bool edge_features = false;  // it uses features of the graph's edges, where there are any
   bool every_row = false;    // a norm or an attention over all nodes: each layer computes them all
   bool own_nodes = false;    // it learns something for each node: no other graph can be its input
   bool all_pairs = false;    // every node meets every other: time grows with the square
@@ -74,9 +75,10 @@ size_t nodes_computed_last(const Needs& needs, size_t train_nodes, size_t nodes)
 
 struct Shape {
   size_t inputs = 0;
-  size_t outputs = 0;     // logits per node
-  size_t edge_types = 3;  // of the attention graph
-  size_t nodes = 0;       // of the graph, for models that learn something for each
+  size_t outputs = 0;        // logits per node
+  size_t edge_types = 3;     // of the attention graph
+  size_t nodes = 0;          // of the graph, for models that learn something for each
+  size_t edge_features = 0;  // of each of the graph's own edges; 0: none
 };
 
 class Model {

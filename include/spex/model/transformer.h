@@ -5,6 +5,10 @@
 //   x = encoder(features), then pre-layers
 //   L times:  y = norm(x + dropout(attention(x))),  x = norm(y + dropout(W2 dropout(relu(W1 y))))
 //   post-layers, then a linear head
+//
+// What attention knows of an edge is a vector: a learned one for each type and, where the graph's
+// edges have features, for those the sum of the type's and a linear map of the features. E and B of
+// a layer are linear maps of it.
 #pragma once
 
 #include <spex/model/layers.h>
@@ -56,6 +60,7 @@ class Transformer : public Model {
 
   Layer make_layer(Maker maker, const std::string& name) const;
   Var encode(Tape& tape, const ModelInput& input) const;
+  void add_edges(Tape& tape, const Layer& layer, AttentionInputs& in) const;
   Var attend(Tape& tape, size_t index, const Var& x, const Var& queries,
              const Neighbourhood& neighbourhood, const Pass& pass) const;
   Var run_layer(Tape& tape, size_t index, const Var& x, const Neighbourhood& neighbourhood,
@@ -67,6 +72,7 @@ class Transformer : public Model {
   TransformerOptions options_;
   Linear encoder_, head_;
   Parameter* type_embedding_ = nullptr;
+  Parameter* edge_encoder_ = nullptr;  // or none
   Parameter* virtual_embedding_ = nullptr;
   Matrix ones_;  // for Modulation::sum
   std::deque<Dense> pre_, post_;

@@ -4,6 +4,9 @@
 //   score_ij = sum_d E[type]_d q_id k_jd * scale + B[type]      scale: 1/sqrt(D) or 1
 //   w_ij     = exp(clamp(score_ij / T, -c, c)),    out_i = sum_j w_ij v_j / (sum_j w_ij + 1e-6)
 //
+// Where the graph's own edges have features x_ij, E and B of such an edge are linear in them, with
+// the type's as the constants: E[graph] + sum_f x_ijf E_f and B[graph] + sum_f x_ijf B_f.
+//
 // Nothing edge-sized is kept: forward stores the normaliser per query and head, backward computes
 // the scores again. The gradients of keys and values walk the transposed pattern, so no two threads
 // write the same row and the result does not depend on the number of threads.
@@ -38,7 +41,11 @@ struct AttentionInputs {
   Var bias;              // B, types x heads; empty: zeros
   Var log_score_weight;  // 1 x heads, times the pattern's log-scores; empty: not used
   bool joined = false;   // k is N x 2 width, keys and values side by side, and there is no v
+  // For a pattern whose edges have features; without edge_modulation those are ignored.
+  Var edge_modulation = {};  // E_f, features x width; not for folded queries
+  Var edge_bias = {};        // B_f, features x heads; empty: zeros
 };
+inline constexpr size_t kMaxEdgeFeatures = 64;
 
 // Whether attention takes keys and values joined: for heads of a multiple of 8, but not one of 8. A
 // neighbour is then read at one place, not two.

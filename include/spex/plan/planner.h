@@ -17,6 +17,7 @@ struct PlanInput {
   size_t features = 0;
   size_t nonzeros = 0;  // of sparse features; 0: they are dense
   size_t outputs = 0;   // logits per node
+  size_t edge_features = 0;
   size_t train_nodes = 0;
   size_t resident_bytes = 0;  // counted memory of the data set (nothing when it is mapped)
   bool symmetric = true;      // a directed graph has a transpose of its own

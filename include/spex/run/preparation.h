@@ -16,6 +16,7 @@ struct Preparation {
   ColumnScaling features;          // of the given ones; empty: they stay as they are
   ColumnScaling made;              // of those that are added; an embedding has no scale
   ColumnScaling targets;           // of a regression
+  ColumnScaling edges = {};        // of the features of edges
 
   bool has_embedding() const;
 };
@@ -25,12 +26,14 @@ struct PreparedData {
   Preparation preparation;
 };
 
-// Measures the data set, and brings its features to what a model of this configuration gets. Done
+// Measures the data set, and brings its features, and those of its edges, to what a model of this
+// configuration gets. Done
 // once, right after reading.
 PreparedData prepare(Dataset data, const FeatureConfig& config);
 
-// The same for predictions, as it was measured then. Throws if the data set has other features. An
-// embedding is of the graph it was learned on: the caller must not come with another.
+// The same for predictions, as it was measured then. Throws if the data set has other features;
+// whether its edges have what the model needs, the caller must see. An embedding is of the graph it
+// was learned on: the caller must not come with another.
 Dataset prepare_as(const Preparation& preparation, Dataset data);
 
 // Of the targets of these nodes, which are trained on; empty where there is nothing to scale.

@@ -31,6 +31,9 @@ struct Gaps {
 };
 Ground make_ground(Dataset data, const Config& config, Gaps* gaps = nullptr);
 
+// Gives the attention graph of a data set what its edges have of features, if anything.
+void use_edge_features(AttentionGraph& attention, const Dataset& data);
+
 // A graph's own edges, made undirected, and self-loops.
 AttentionGraph local_graph(const CsrGraph& graph);
 
