@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "run/json_fields.h"
+#include "run/moments.h"
 
 namespace spex {
 
@@ -49,19 +50,6 @@ void fields(auto& io, Comparison& c) {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Moments {
-  double mean = 0, deviation = 0;  // n - 1 in the denominator; 0 for one number
-};
-
-Moments moments(const std::vector<double>& values) {
-  Moments m;
-  auto count = static_cast<double>(values.size());
-  for (double value : values) m.mean += value / count;
-  for (double value : values) m.deviation += std::pow(value - m.mean, 2);
-  m.deviation = values.size() > 1 ? std::sqrt(m.deviation / (count - 1)) : 0.0;
-  return m;
-}
 
 std::vector<double> tests_of(const ComparedModel& model) {
   std::vector<double> tests;

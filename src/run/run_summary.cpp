@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "run/moments.h"
+
 namespace spex {
 namespace {
 
@@ -48,10 +50,11 @@ void add_seeds(RunSummary& s, const Config& config, const std::vector<EpochRecor
     if (const EpochRecord* best = best_record(records, config.final().name, &seed))
       s.seeds.push_back({seed, best->validation, best->test, best->epoch});
   }
-  auto count = static_cast<double>(s.seeds.size());
-  for (const SeedResult& result : s.seeds) s.test_mean += result.test / count;
-  for (const SeedResult& result : s.seeds) s.test_std += std::pow(result.test - s.test_mean, 2);
-  s.test_std = s.seeds.size() > 1 ? std::sqrt(s.test_std / (count - 1)) : 0.0;
+  std::vector<double> tests;
+  for (const SeedResult& result : s.seeds) tests.push_back(result.test);
+  Moments test = moments(tests);
+  s.test_mean = test.mean;
+  s.test_std = test.deviation;
 }
 
 double edges_kept_percent(const AttentionGraph& graph, const Config& config) {
