@@ -23,6 +23,16 @@ Pattern Pattern::chosen_rows(const AttentionGraph& graph, const ChosenRows& chos
   return pattern;
 }
 
+Pattern Pattern::row_range(const AttentionGraph& graph, size_t first, size_t count) {
+  require(first <= graph.nodes() && count <= graph.nodes() - first,
+          "rows {} to {} of a graph of {} nodes", first, first + count, graph.nodes());
+  Pattern pattern;
+  pattern.graph = &graph;
+  pattern.first = first;
+  pattern.count = count;
+  return pattern;
+}
+
 Pattern Pattern::sampled(const NeighbourMatrix& sample) {
   Pattern pattern;
   pattern.sample = &sample;
@@ -30,7 +40,9 @@ Pattern Pattern::sampled(const NeighbourMatrix& sample) {
 }
 
 size_t Pattern::queries() const {
-  return sample ? sample->queries : chosen ? chosen->nodes.size() : graph->nodes();
+  if (sample) return sample->queries;
+  if (chosen) return chosen->nodes.size();
+  return transposed ? graph->nodes() : count;
 }
 
 size_t Pattern::sources() const {

@@ -52,30 +52,38 @@ bool ConvolutionLayer::sums_first(size_t l, const LayerInput& in,
          (in.features && in.features->dense.cols <= 2 * linear_.weight->value.cols());
 }
 
-// The sum or mean over neighbours, times W.
-Var ConvolutionLayer::neighbours(Tape& tape, size_t l, const LayerInput& in,
-                                 const Neighbourhood& neighbourhood) const {
-  auto over_neighbours = [&](const Var& x) {
-    return kind_ == Convolution::gcn ? neighbourhood.normalized_sum(tape, l, x)
-                                     : neighbourhood.mean(tape, l, x);
-  };
-  if (!sums_first(l, in, neighbourhood)) return over_neighbours(in.apply(tape, linear_));
-  return linear_(tape, over_neighbours(in.values(tape)));
+ConvolutionLayer::Sources ConvolutionLayer::sources(Tape& tape, size_t l, const LayerInput& in,
+                                                    const Neighbourhood& neighbourhood) const {
+  Sources sources;
+  bool gat = kind_ == Convolution::gat;
+  if (!gat && sums_first(l, in, neighbourhood)) return sources;
+  sources.values = in.apply(tape, linear_);
+  if (gat) sources.scores = head_products(tape, sources.values, tape.parameter(*a_source_), heads_);
+  return sources;
 }
 
-Var ConvolutionLayer::operator()(Tape& tape, size_t l, const LayerInput& in,
-                                 const Neighbourhood& neighbourhood) const {
+Var ConvolutionLayer::over_neighbours(Tape& tape, size_t l, const Var& x,
+                                      const Neighbourhood& neighbourhood) const {
+  return kind_ == Convolution::gcn ? neighbourhood.normalized_sum(tape, l, x)
+                                   : neighbourhood.mean(tape, l, x);
+}
+
+Var ConvolutionLayer::compute(Tape& tape, size_t l, const LayerInput& in, Sources sources,
+                              const Neighbourhood& neighbourhood) const {
   Var bias = tape.parameter(*bias_);
-  if (kind_ != Convolution::gat) {
-    Var y = add_row(tape, neighbours(tape, l, in, neighbourhood), bias);
-    if (kind_ == Convolution::gcn) return y;
-    return add(tape, y, in.apply_to_queries(tape, own_, l, neighbourhood));
+  if (kind_ == Convolution::gat) {
+    Var own = neighbourhood.queries(tape, l, sources.values);
+    Var query = head_products(tape, own, tape.parameter(*a_query_), heads_);
+    AdditiveInputs attention{sources.values, sources.scores, query};
+    return add_row(tape, neighbourhood.attend_additively(tape, l, attention), bias);
   }
-  Var s = in.apply(tape, linear_);
-  Var source = head_products(tape, s, tape.parameter(*a_source_), heads_);
-  Var query =
-      head_products(tape, neighbourhood.queries(tape, l, s), tape.parameter(*a_query_), heads_);
-  return add_row(tape, neighbourhood.attend_additively(tape, l, {s, source, query}), bias);
+  Var sum = sources.values
+                ? over_neighbours(tape, l, sources.values, neighbourhood)
+                : linear_(tape, over_neighbours(tape, l, in.values(tape), neighbourhood));
+  sources = {};  // not held while the rest is computed
+  Var y = add_row(tape, sum, bias);
+  if (kind_ == Convolution::gcn) return y;
+  return add(tape, y, in.apply_to_queries(tape, own_, l, neighbourhood));
 }
 
 }  // namespace spex

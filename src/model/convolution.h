@@ -27,16 +27,28 @@ struct LayerInput {
 
 class ConvolutionLayer {
  public:
+  // What every row needs and is computed once for all of them: x W, unless the sum comes first.
+  struct Sources {
+    Var values;
+    Var scores;  // GAT's
+  };
+
   ConvolutionLayer(Maker maker, const std::string& name, Convolution kind, size_t inputs,
                    size_t outputs, size_t heads);
   // Of the rows that layer l computes.
   Var operator()(Tape& tape, size_t l, const LayerInput& in,
-                 const Neighbourhood& neighbourhood) const;
+                 const Neighbourhood& neighbourhood) const {
+    return compute(tape, l, in, sources(tape, l, in, neighbourhood), neighbourhood);
+  }
+  // The same in two steps, for layers that are computed a part of the rows at a time.
+  Sources sources(Tape& tape, size_t l, const LayerInput& in,
+                  const Neighbourhood& neighbourhood) const;
+  Var compute(Tape& tape, size_t l, const LayerInput& in, Sources sources,
+              const Neighbourhood& neighbourhood) const;
 
  private:
   bool sums_first(size_t l, const LayerInput& in, const Neighbourhood& neighbourhood) const;
-  Var neighbours(Tape& tape, size_t l, const LayerInput& in,
-                 const Neighbourhood& neighbourhood) const;
+  Var over_neighbours(Tape& tape, size_t l, const Var& x, const Neighbourhood& neighbourhood) const;
 
   Convolution kind_;
   size_t heads_;

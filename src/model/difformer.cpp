@@ -41,14 +41,9 @@ class Difformer : public Model {
               const Pass& pass) override {
     Var x = norm_(tape, encoder_(tape, input), pass);
     x = relu_dropped(tape, x, options_.dropout, pass, layers_.size());
-    inspect(pass, "the node encoder", x);
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      x = run_layer(tape, i, x, neighbourhood, pass);
-      inspect(pass, fmt::format("layer {}", i + 1), x);
-    }
-    Var logits = head_(tape, x);
-    inspect(pass, "the output layer", logits);
-    return logits;
+    return run_layers(
+        tape, std::move(x), layers_.size(), head_, pass,
+        [&](size_t i, const Var& in) { return run_layer(tape, i, in, neighbourhood, pass); });
   }
 
  private:
@@ -79,13 +74,7 @@ void DifformerOptions::list(SettingList& s) {
 }
 
 Needs DifformerOptions::needs() const {
-  Needs needs;
-  needs.local = true;
-  needs.every_row = true;
-  needs.layers = layers;
-  needs.row_floats = width;
-  needs.batching = Batching::random_nodes;
-  return needs;
+  return all_nodes_needs(layers, width);
 }
 
 std::unique_ptr<Model> DifformerOptions::make(const Shape& shape, uint64_t seed) const {

@@ -38,23 +38,53 @@ class Gnn : public Model {
       in = {nullptr, dropped(tape, pre_(tape, input), options_.dropout, pass, layers_.size())};
       inspect(pass, "the node encoder", in.x);
     }
+    bool in_parts = neighbourhood.row_parts > 1 && !tape.recording() && !pass.training;
     for (size_t i = 0; i < layers_.size(); ++i) {
-      in = {nullptr, run_layer(tape, i, in, neighbourhood, pass)};
-      inspect(pass, fmt::format("layer {}", i + 1), in.x);
+      // Sparse features times W are a table of their own whichever way.
+      if (in_parts && !in.is_sparse())
+        in = {nullptr, run_in_parts(tape, i, in, neighbourhood, pass)};
+      else
+        in = {nullptr, run_layer(tape, i, in, neighbourhood, pass)};
     }
-    Var logits = head_(tape, in.x);
-    inspect(pass, "the output layer", logits);
-    return logits;
+    inspect(pass, "the output layer", in.x);
+    return in.x;
   }
 
  private:
+  bool is_last(size_t i) const { return i + 1 == layers_.size(); }
+
+  // Two tables are there at a time: what the layer reads, and its result. GAT has a third, and
+  // what the last layer makes before the head is never whole.
+  Var run_in_parts(Tape& tape, size_t i, const LayerInput& in, const Neighbourhood& neighbourhood,
+                   const Pass& pass) const {
+    size_t rows = neighbourhood.layer(i).queries();
+    size_t most = (rows + neighbourhood.row_parts - 1) / neighbourhood.row_parts;
+    Matrix out(rows, is_last(i) ? shape().outputs : options_.width, MemoryTag::activations);
+    ConvolutionLayer::Sources sources;
+    for (size_t first = 0; first < rows; first += most) {
+      size_t count = std::min(most, rows - first);
+      Neighbourhood part = neighbourhood.row_range(i, first, count);
+      if (first == 0) sources = layers_[i].sources(tape, i, in, part);
+      Var y = finish_layer(tape, i, in, layers_[i].compute(tape, i, in, sources, part), part, pass);
+      copy(out.view().block(first, count), y.value());
+    }
+    return tape.constant(std::move(out));
+  }
+
   Var run_layer(Tape& tape, size_t i, const LayerInput& in, const Neighbourhood& neighbourhood,
                 const Pass& pass) const {
-    Var y = layers_[i](tape, i, in, neighbourhood);
+    return finish_layer(tape, i, in, layers_[i](tape, i, in, neighbourhood), neighbourhood, pass);
+  }
+
+  // What follows the convolution, in the last layer the head as well.
+  Var finish_layer(Tape& tape, size_t i, const LayerInput& in, Var y,
+                   const Neighbourhood& neighbourhood, const Pass& pass) const {
     if (options_.residual)
       y = add(tape, y, in.apply_to_queries(tape, residual_[i], i, neighbourhood));
     y = norm_[i](tape, y, pass);
-    return relu_dropped(tape, y, options_.dropout, pass, i);
+    y = relu_dropped(tape, y, options_.dropout, pass, i);
+    inspect(pass, fmt::format("layer {}", i + 1), y);
+    return is_last(i) ? head_(tape, y) : y;
   }
 
   GnnOptions options_;

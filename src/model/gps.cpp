@@ -60,14 +60,9 @@ class Gps : public Model {
   Var forward(Tape& tape, const ModelInput& input, const Neighbourhood& neighbourhood,
               const Pass& pass) override {
     Var x = encoder_(tape, input);
-    inspect(pass, "the node encoder", x);
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      x = run_layer(tape, i, x, neighbourhood, pass);
-      inspect(pass, fmt::format("layer {}", i + 1), x);
-    }
-    Var logits = head_(tape, x);
-    inspect(pass, "the output layer", logits);
-    return logits;
+    return run_layers(
+        tape, std::move(x), layers_.size(), head_, pass,
+        [&](size_t i, const Var& in) { return run_layer(tape, i, in, neighbourhood, pass); });
   }
 
  private:

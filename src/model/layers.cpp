@@ -86,10 +86,11 @@ NormLayer::NormLayer(Maker maker, const std::string& name, Norm norm, size_t wid
   bias = &maker.zeros(name + ".bias", 1, width);
   if (kind == Norm::graph) alpha = &maker.constant(name + ".alpha", 1, width, 1.0F);
   if (kind != Norm::batch) return;
-  maker.model.statistics().push_back({name, {}});
-  running = &maker.model.statistics().back().statistics;
+  running = std::make_shared<RunningStatistics>();
   running->mean.assign(width, 0.0F);
   running->variance.assign(width, 1.0F);
+  maker.model.state().push_back({name + ".running_mean", running->mean});
+  maker.model.state().push_back({name + ".running_variance", running->variance});
 }
 
 Var NormLayer::operator()(Tape& tape, const Var& x, const Pass& pass) const {
@@ -149,6 +150,18 @@ Var add_dropped(Tape& tape, const Var& x, const Var& branch, double rate, const 
 
 void inspect(const Pass& pass, const std::string& stage, const Var& value) {
   if (pass.inspect) pass.inspect(stage, value.value());
+}
+
+Var run_layers(Tape& tape, Var x, size_t layers, const Linear& head, const Pass& pass,
+               const std::function<Var(size_t i, const Var& x)>& layer) {
+  inspect(pass, "the node encoder", x);
+  for (size_t i = 0; i < layers; ++i) {
+    x = layer(i, x);
+    inspect(pass, fmt::format("layer {}", i + 1), x);
+  }
+  Var logits = head(tape, x);
+  inspect(pass, "the output layer", logits);
+  return logits;
 }
 
 }  // namespace spex

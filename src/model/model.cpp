@@ -11,4 +11,14 @@ size_t nodes_computed_last(const Needs& needs, size_t train_nodes, size_t nodes)
   return looks && worthwhile && !needs.every_row ? train_nodes : nodes;
 }
 
+Needs all_nodes_needs(size_t layers, size_t row_floats) {
+  Needs needs;
+  needs.local = true;
+  needs.every_row = true;
+  needs.layers = layers;
+  needs.row_floats = row_floats;
+  needs.batching = Batching::random_nodes;
+  return needs;
+}
+
 }  // namespace spex

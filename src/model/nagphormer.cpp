@@ -1,4 +1,4 @@
-// t = X_k W + b, for every hop k of every node
+// t = X_k W + b, for every hop k of every node; X_0 has the features and eigenvectors
 // L times:  t = t + dropout(attention(LN(t)) W + b);  t = t + dropout(W2 gelu(W1 LN(t)))
 // t = LN(t);  o = t_0 + sum_k softmax_k(u . t_k) t_k;  logits = W relu(W o)
 #include "model/nagphormer.h"
@@ -97,6 +97,8 @@ class Nagphormer : public Model {
 
 void NagphormerOptions::list(SettingList& s) {
   s.add("hops", hops, {1, 100}, "how far the features are averaged; tokens besides the node's own");
+  s.add("eigenvectors", eigenvectors, {0, 1000},
+        "of the graph's Laplacian, which every token has beside the features");
   s.add("layers", layers, {1, 100}, "transformer layers");
   s.add("width", width, {1, 8192}, "features per token");
   s.add("heads", heads, {1, 64}, "attention heads");
@@ -110,6 +112,7 @@ void NagphormerOptions::check() const {
 Needs NagphormerOptions::needs() const {
   Needs needs;
   needs.hops = hops;
+  needs.eigenvectors = eigenvectors;
   needs.batching = Batching::rows;
   return needs;
 }

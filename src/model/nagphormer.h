@@ -1,5 +1,6 @@
-// NAGphormer: the tokens of a node are its features averaged over 0, 1, .. hops; a transformer runs
-// over the few tokens of each node.
+// NAGphormer: the tokens of a node are its features, with a few eigenvectors of the graph's
+// Laplacian behind them, averaged over 0, 1, .. hops; a transformer runs over the few tokens of
+// each node.
 #pragma once
 
 #include <spex/model/layers.h>
@@ -8,6 +9,7 @@ namespace spex {
 
 struct NagphormerOptions : Options<NagphormerOptions> {
   size_t hops = 4;
+  size_t eigenvectors = 3;  // of the graph's Laplacian, behind the features
   size_t layers = 1;
   size_t width = 128;
   size_t heads = 8;

@@ -32,8 +32,16 @@ Var attend_pattern(Tape& tape, const AttentionInputs& in, const Pattern& pattern
   return sparse_attention(tape, in, *pattern.graph, *pattern.transposed, options);
 }
 
-AggregateWeights weights_of(const Neighbourhood::Layer& layer) {
+const Neighbourhood::Layer& local_layer(const Neighbourhood& neighbourhood, size_t l) {
+  const Neighbourhood::Layer& layer = neighbourhood.layer(l);
+  require(layer.local.has_value(), "a model that aggregates was given no graph");
+  return layer;
+}
+
+// `query_factors` are of all rows of the graph, or of those the layer computes.
+AggregateWeights weights_of(const Neighbourhood::Layer& layer, const Buffer<float>& query_factors) {
   AggregateWeights weights;
+  weights.per_query = query_factors.span().subspan(layer.first, layer.queries());
   weights.per_edge = layer.edge_weights;
   weights.per_edge_transposed = layer.edge_weights_back;
   return weights;
@@ -83,10 +91,24 @@ LocalFactors local_factors(const AttentionGraph& local, const NeighbourMatrix& s
           numbers(sample.queries, [&](size_t i) { return 1.0F / count(i); })};
 }
 
+Neighbourhood Neighbourhood::row_range(size_t l, size_t first, size_t count) const {
+  const Layer& whole = layer(l);
+  require(whole.local && whole.local->transposed && !whole.attention && whole.edge_weights.empty(),
+          "only sums over all edges of a whole graph can be computed a part at a time");
+  Neighbourhood part;
+  Layer& at = part.layers.emplace_back();
+  at.local = Pattern::row_range(*whole.local->graph, first, count);
+  at.factors = whole.factors;
+  at.first = first;
+  return part;
+}
+
 Var Neighbourhood::queries(Tape& tape, size_t l, const Var& x) const {
   if (layers.empty()) return x;
   const Layer& at = layer(l);
-  return at.chosen.empty() ? first_rows(tape, x, at.queries()) : gather_rows(tape, x, at.chosen);
+  if (!at.chosen.empty()) return gather_rows(tape, x, at.chosen);
+  if (at.first > 0) return tape.constant(x.value().block(at.first, at.queries()));
+  return first_rows(tape, x, at.queries());
 }
 
 Var Neighbourhood::attend(Tape& tape, size_t l, const AttentionInputs& in,
@@ -98,26 +120,19 @@ Var Neighbourhood::attend(Tape& tape, size_t l, const AttentionInputs& in,
 }
 
 Var Neighbourhood::normalized_sum(Tape& tape, size_t l, const Var& x) const {
-  const Layer& at = layer(l);
-  require(at.local.has_value(), "a model that aggregates was given no graph");
-  AggregateWeights weights = weights_of(at);
-  weights.per_query = at.factors->symmetric.span();
+  const Layer& at = local_layer(*this, l);
+  AggregateWeights weights = weights_of(at, at.factors->symmetric);
   weights.per_source = at.factors->source.span();
   return aggregate(tape, x, *at.local, weights);
 }
 
 Var Neighbourhood::mean(Tape& tape, size_t l, const Var& x) const {
-  const Layer& at = layer(l);
-  require(at.local.has_value(), "a model that aggregates was given no graph");
-  AggregateWeights weights = weights_of(at);
-  weights.per_query = at.factors->mean.span();
-  return aggregate(tape, x, *at.local, weights);
+  const Layer& at = local_layer(*this, l);
+  return aggregate(tape, x, *at.local, weights_of(at, at.factors->mean));
 }
 
 Var Neighbourhood::attend_additively(Tape& tape, size_t l, const AdditiveInputs& in) const {
-  const Layer& at = layer(l);
-  require(at.local.has_value(), "a model that aggregates was given no graph");
-  return additive_attention(tape, in, *at.local);
+  return additive_attention(tape, in, *local_layer(*this, l).local);
 }
 
 Neighbourhood whole_neighbourhood(const Graphs& graphs) {

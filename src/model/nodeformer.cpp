@@ -52,14 +52,9 @@ class Nodeformer : public Model {
               const Pass& pass) override {
     Var x = elu(tape, norm_(tape, encoder_(tape, input), pass));
     x = drop(tape, x, layers_.size(), pass);
-    inspect(pass, "the node encoder", x);
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      x = run_layer(tape, i, x, neighbourhood, pass);
-      inspect(pass, fmt::format("layer {}", i + 1), x);
-    }
-    Var logits = head_(tape, x);
-    inspect(pass, "the output layer", logits);
-    return logits;
+    return run_layers(
+        tape, std::move(x), layers_.size(), head_, pass,
+        [&](size_t i, const Var& in) { return run_layer(tape, i, in, neighbourhood, pass); });
   }
 
  private:
@@ -135,13 +130,7 @@ void NodeformerOptions::list(SettingList& s) {
 }
 
 Needs NodeformerOptions::needs() const {
-  Needs needs;
-  needs.local = true;
-  needs.every_row = true;
-  needs.layers = layers;
-  needs.row_floats = heads * width;
-  needs.batching = Batching::random_nodes;
-  return needs;
+  return all_nodes_needs(layers, heads * width);
 }
 
 std::unique_ptr<Model> NodeformerOptions::make(const Shape& shape, uint64_t seed) const {

@@ -7,6 +7,7 @@
 #include "model/difformer.h"
 #include "model/glognn.h"
 #include "model/gnn.h"
+#include "model/goat.h"
 #include "model/gps.h"
 #include "model/graphsaint.h"
 #include "model/mlp.h"
@@ -113,6 +114,8 @@ const std::vector<ModelInfo>& models() {
        options<SignOptions>},
       {"nagphormer", "a transformer over each node's averages of 0 to some hops",
        nagphormer_recipe(), options<NagphormerOptions>},
+      {"goat", "attention over a ball around each node, and to centroids of all nodes",
+       batches(100, 0.001, 0, 1000), options<GoatOptions>},
       {"glognn", "every node from all nodes, by coefficients in closed form",
        plain(500, 0.01, 5e-5), options<GloGnnOptions>},
   };

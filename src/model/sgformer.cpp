@@ -97,13 +97,7 @@ void SgformerOptions::list(SettingList& s) {
 }
 
 Needs SgformerOptions::needs() const {
-  Needs needs;
-  needs.local = true;
-  needs.every_row = true;
-  needs.layers = layers;
-  needs.row_floats = width;
-  needs.batching = Batching::random_nodes;
-  return needs;
+  return all_nodes_needs(layers, width);
 }
 
 std::unique_ptr<Model> SgformerOptions::make(const Shape& shape, uint64_t seed) const {

@@ -1,5 +1,7 @@
 #include "ops/neighbour_rows.h"
 
+#include <spex/core/error.h>
+
 namespace spex {
 namespace {
 
@@ -23,6 +25,7 @@ NeighbourRows query_rows(const Pattern& pattern) {
   } else {
     rows = rows_of(*pattern.graph);
     if (pattern.chosen) rows.chosen = pattern.chosen->nodes.data();
+    rows.offsets += pattern.first;
   }
   rows.rows = pattern.queries();
   return rows;
@@ -30,6 +33,8 @@ NeighbourRows query_rows(const Pattern& pattern) {
 
 NeighbourRows source_rows(const Pattern& pattern, TransposedNeighbours& made) {
   if (pattern.chosen) return rows_of(pattern.chosen->transposed);
+  require(pattern.sample || pattern.transposed,
+          "a range of rows has no transpose to go back along");
   if (!pattern.sample) return rows_of(*pattern.transposed);
   made = transpose(*pattern.sample);
   NeighbourRows rows;

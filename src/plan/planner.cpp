@@ -25,12 +25,14 @@ double local_edges(const PlanInput& in) {
 
 // What the models see where features of several hops take the place of the features.
 PlanInput with_hops(const PlanInput& in, const Config& config) {
-  size_t hops = 0;
-  for (const Phase* phase : phases_to_train(config, in.scores_given))
+  size_t hops = 0, eigenvectors = 0;
+  for (const Phase* phase : phases_to_train(config, in.scores_given)) {
     hops = std::max(hops, phase->model->needs().hops);
+    eigenvectors = std::max(eigenvectors, phase->model->needs().eigenvectors);
+  }
   if (hops == 0) return in;
   PlanInput seen = in;
-  seen.features = in.features * (hops + 1);
+  seen.features = (in.features + eigenvectors) * (hops + 1);
   seen.nonzeros = 0;
   size_t replaced = std::min(in.resident_bytes, static_cast<size_t>(feature_bytes(in)));
   seen.resident_bytes = in.resident_bytes - replaced + static_cast<size_t>(feature_bytes(seen));
@@ -51,7 +53,8 @@ double graph_bytes(const PlanInput& in, const Config& config) {
     Needs needs = phase->model->needs();
     double one = 4.0 * attention_edges(in, needs, config.expander) + 24.0 * nodes;
     double turned = one + edge_feature_bytes(in, needs) * static_cast<double>(in.edges);
-    if (needs.attention && !attention) bytes += in.symmetric ? one : one + turned;
+    bool one_way = in.symmetric || !needs.ball.empty();
+    if (needs.attention && !attention) bytes += one_way ? one : one + turned;
     if (needs.local && !local) bytes += 4.0 * local_edges(in) + 24.0 * nodes + 12.0 * nodes;
     attention |= needs.attention;
     local |= needs.local;
@@ -86,6 +89,11 @@ bool at_once(const PlanInput& in, const Phase& phase) {
   return batch == 0 || batch >= in.nodes;
 }
 
+// The logits are copied when the pass is over.
+double evaluation_bytes(const StepCost& step, double logits) {
+  return std::max(step.evaluate_bytes, 2.0 * logits);
+}
+
 struct EpochCost {
   double bytes = 0, seconds = 0;
 };
@@ -104,40 +112,54 @@ EpochCost whole_epoch(const PlanInput& in, const Phase& phase, const ExpanderCon
     if (needs.local) bytes += 4.0 * share * static_cast<double>(in.edges) + 24.0 * nodes;
   }
   double logits = kFloat * static_cast<double>(in.outputs) * nodes;
-  return {bytes + model_bytes(step) + std::max(step.train_bytes, step.evaluate_bytes + logits),
+  return {bytes + model_bytes(step) + std::max(step.train_bytes, evaluation_bytes(step, logits)),
           step.train_seconds +
               step.evaluate_seconds / static_cast<double>(phase.recipe.evaluate_every)};
 }
 
-EpochCost batched_epoch(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander) {
+// An epoch's batches, whatever their kind.
+struct BatchCost {
+  StepCost step;
+  double steps = 0;
+  double prepared_bytes = 0;  // of batches that wait for their turn
+  double kept_bytes = 0;      // throughout
+};
+
+BatchCost batch_cost(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander) {
   Needs needs = phase.model->needs();
   size_t batch = phase.recipe.batch_size;
+  auto steps_over = [&](size_t nodes, size_t each) {
+    return std::ceil(static_cast<double>(nodes) / static_cast<double>(each));
+  };
+  if (needs.batching == Batching::sampled) {
+    LayerNodes layers = batch_nodes(in, needs.sampling, batch);
+    return {probe_batch(in, phase, layers), steps_over(in.train_nodes, batch),
+            prepared_bytes(in, needs, layers), 0.0};
+  }
+  if (needs.batching == Batching::subgraphs) {
+    needs.subgraphs.draws = batch;
+    return {probe_subgraph(in, phase, expander),
+            steps_over(in.nodes, std::min(in.nodes, needs.subgraphs.nodes())), 0.0,
+            2.0 * (static_cast<double>(in.nodes) + local_edges(in))};
+  }
+  bool rows = needs.batching == Batching::rows;
+  return {probe_part(in, phase, expander, batch),
+          steps_over(rows ? in.train_nodes : in.nodes, batch), 0.0, 0.0};
+}
+
+EpochCost batched_epoch(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander) {
+  Needs needs = phase.model->needs();
   double nodes = static_cast<double>(in.nodes);
   double logits = kFloat * static_cast<double>(in.outputs) * nodes;
   double every = static_cast<double>(phase.recipe.evaluate_every);
-  if (needs.batching == Batching::sampled) {
-    LayerNodes layers = batch_nodes(in, needs.sampling, batch);
-    StepCost step = probe_batch(in, phase, layers);
-    double steps = std::ceil(static_cast<double>(in.train_nodes) / static_cast<double>(batch));
-    return {prepared_bytes(in, needs, layers) + model_bytes(step) + logits + 8.0 * nodes +
-                step.train_bytes,
-            steps * (step.train_seconds + step.evaluate_seconds / every)};
-  }
-  bool subgraphs = needs.batching == Batching::subgraphs;
-  needs.subgraphs.draws = batch;
-  if (subgraphs) batch = std::min(in.nodes, needs.subgraphs.nodes());
-  StepCost step =
-      subgraphs ? probe_subgraph(in, phase, expander) : probe_part(in, phase, expander, batch);
-  double steps =
-      std::ceil((needs.batching == Batching::rows ? static_cast<double>(in.train_nodes) : nodes) /
-                static_cast<double>(batch));
-  double counts = subgraphs ? 2.0 * (nodes + local_edges(in)) : 0.0;
-  EpochCost cost{model_bytes(step) + logits + 8.0 * nodes + counts + step.train_bytes,
-                 steps * (step.train_seconds + step.evaluate_seconds / every)};
-  if (needs.batching == Batching::rows) return cost;
-  StepCost whole = probe_whole(in, phase, expander, in.nodes);  // for evaluation
-  cost.bytes = std::max(cost.bytes, model_bytes(step) + logits + counts + whole.evaluate_bytes);
-  cost.seconds = steps * step.train_seconds + whole.evaluate_seconds / every;
+  BatchCost batch = batch_cost(in, phase, expander);
+  double kept = model_bytes(batch.step) + batch.kept_bytes;
+  EpochCost cost{kept + logits + 8.0 * nodes + batch.prepared_bytes + batch.step.train_bytes,
+                 batch.steps * (batch.step.train_seconds + batch.step.evaluate_seconds / every)};
+  if (!needs.evaluates_whole()) return cost;
+  StepCost whole = probe_whole(in, phase, expander, in.nodes, kRowParts);
+  cost.bytes = std::max(cost.bytes, kept + evaluation_bytes(whole, logits));
+  cost.seconds = batch.steps * batch.step.train_seconds + whole.evaluate_seconds / every;
   return cost;
 }
 

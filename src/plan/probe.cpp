@@ -159,7 +159,7 @@ struct ProbeGraphs {
     neighbourhood.layers.assign(layers, shared);
     for (size_t l = 0; l < layers; ++l) {
       size_t queries = l + 1 == layers && !needs.local ? last : nodes;
-      samples.push_back(random_sample(queries, nodes, needs.sampling.degrees[l], 3,
+      samples.push_back(random_sample(queries, nodes, needs.sampling.degrees[l], needs.edge_types(),
                                       needs.sampling.log_scores, edge_features));
       neighbourhood.layers[l].attention = Pattern::sampled(samples.back());
     }
@@ -243,8 +243,8 @@ double probe_size(const PlanInput& input, double degree, double nodes) {
 }
 
 Shape shape_of(const PlanInput& input, const Needs& needs) {
-  return {input.features, input.outputs, needs.virtual_nodes > 0 ? size_t{4} : size_t{3},
-          input.nodes, features_used(input, needs)};
+  return {input.features, input.outputs, needs.edge_types(), input.nodes,
+          features_used(input, needs)};
 }
 
 // Rows of a table that is larger than the cache take longer to fetch than those of the trial: once
@@ -258,11 +258,23 @@ void add_fetching(StepCost& cost, const Needs& needs, double rows, double edges,
   cost.evaluate_seconds += edges * std::max(0.0, extra);
 }
 
+// At most: nothing is known of how often the neighbours of neighbours are neighbours.
+double ball_size(const PlanInput& in, const std::vector<size_t>& fan_out) {
+  double ring = 1.0, members = 1.0;
+  for (size_t most : fan_out) {
+    ring *= std::min(static_cast<double>(most), local_degree(in));
+    members += ring;
+  }
+  auto nodes = static_cast<double>(in.nodes);
+  return nodes * -std::expm1(-members / nodes);
+}
+
 }  // namespace
 
 double attention_edges(const PlanInput& in, const Needs& needs, const ExpanderConfig& expander) {
   if (!needs.attention) return 0.0;
   double nodes = static_cast<double>(in.nodes);
+  if (!needs.ball.empty()) return nodes * ball_size(in, needs.ball);
   double random = static_cast<double>(std::min(expander.degree, in.nodes - 1)) * nodes;
   return static_cast<double>(in.edges) + random + nodes +
          2.0 * nodes * static_cast<double>(needs.virtual_nodes);
@@ -284,7 +296,7 @@ LayerNodes batch_nodes(const PlanInput& in, const SamplingOptions& sampling, siz
 }
 
 StepCost probe_whole(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander,
-                     size_t last) {
+                     size_t last, size_t row_parts) {
   Needs needs = phase.model->needs();
   auto nodes = static_cast<double>(in.nodes);
   double share = static_cast<double>(last) / nodes;
@@ -296,6 +308,7 @@ StepCost probe_whole(const PlanInput& in, const Phase& phase, const ExpanderConf
     auto count = static_cast<size_t>(size * part);
     ProbeFeatures features(in, count);
     ProbeGraphs graphs(in, needs, expander, count, share);
+    graphs.neighbourhood.row_parts = row_parts;
     return measure(*model, features.input(), graphs.neighbourhood, phase.recipe.epochs);
   });
   double edges = 0;
@@ -325,8 +338,8 @@ StepCost probe_batch(const PlanInput& in, const Phase& phase, const LayerNodes& 
       size_t queries = scaled(nodes[l + 1]), sources = std::max(queries, scaled(nodes[l]));
       const SamplingOptions& s = needs.sampling;
       if (!s.degrees.empty())
-        attention.push_back(random_sample(queries, sources, s.degrees[l], 3, s.log_scores,
-                                          features_used(in, needs)));
+        attention.push_back(random_sample(queries, sources, s.degrees[l], needs.edge_types(),
+                                          s.log_scores, features_used(in, needs)));
       if (!s.local.empty())
         local.push_back(random_sample(queries, sources, s.local[l] + 1, 3, false, 0));
       edges += nodes[l + 1] * static_cast<double>((s.degrees.empty() ? 0 : s.degrees[l]) +

@@ -23,9 +23,10 @@ struct StepCost {
   double parameters = 0;
 };
 
-// One step on the whole graph, its last layer computing `last` nodes.
+// One step on the whole graph, its last layer computing `last` nodes; evaluated in so many parts by
+// models that can.
 StepCost probe_whole(const PlanInput& input, const Phase& phase, const ExpanderConfig& expander,
-                     size_t last);
+                     size_t last, size_t row_parts = 1);
 // One step on a batch whose layers read so many nodes.
 StepCost probe_batch(const PlanInput& input, const Phase& phase, const LayerNodes& nodes);
 // One step on random nodes and the edges among them, or on rows of features.

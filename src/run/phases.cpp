@@ -15,17 +15,13 @@ AdamOptions adam(const Recipe& recipe) {
   return options;
 }
 
-// A batch that does not compute more than is asked for, where the model can be run on one. Where
-// training drew from the graph's own edges, so does prediction: a batch of all nodes would see all.
+// A batch that does not compute more than is asked for, where the model can be run on one; else
+// what training used, whose evaluation is of the whole graph.
 size_t prediction_batch(const Phase& phase, const Ground& ground, size_t asked, size_t batch) {
   Needs needs = phase.model->needs();
-  size_t nodes = ground.data.nodes(), trained = phase.recipe.batch_size;
-  bool by_target = needs.batching == Batching::sampled || needs.batching == Batching::rows;
-  bool draws_local = needs.batching == Batching::sampled && needs.sampling.degrees.empty();
-  bool saw_all = draws_local && (trained == 0 || trained >= nodes);
-  if (!by_target || saw_all) return 0;
-  if (batch == 0) batch = std::max<size_t>(1, nodes <= kWholeUpTo ? asked : kBatch);
-  return draws_local ? std::min(batch, nodes - 1) : batch;
+  if (needs.batching == Batching::none || needs.evaluates_whole()) return phase.recipe.batch_size;
+  if (batch > 0) return batch;
+  return std::max<size_t>(1, ground.data.nodes() <= kWholeUpTo ? asked : kBatch);
 }
 
 }  // namespace

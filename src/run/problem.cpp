@@ -7,10 +7,12 @@
 #include <spex/data/generators.h>
 #include <spex/data/reader.h>
 #include <spex/data/splits.h>
+#include <spex/data/structure.h>
 #include <spex/graph/builder.h>
 #include <spex/graph/expander.h>
 #include <spex/model/spexphormer.h>
 #include <spex/run/problem.h>
+#include <spex/sample/balls.h>
 #include <spex/train/objective.h>
 
 #include <algorithm>
@@ -56,6 +58,8 @@ Needs needs_of_all(const Config& config) {
     all.local |= needs.local;
     all.edge_features |= needs.edge_features;
     all.hops = std::max(all.hops, needs.hops);
+    all.eigenvectors = std::max(all.eigenvectors, needs.eigenvectors);
+    if (!needs.ball.empty()) all.ball = needs.ball;
     all.virtual_nodes = std::max(all.virtual_nodes, needs.virtual_nodes);
   }
   return all;
@@ -116,13 +120,15 @@ Split choose_split(const Dataset& data, const SplitConfig& config) {
 Ground make_ground(Dataset data, const Config& config, Gaps* gaps) {
   Needs needs = needs_of_all(config);
   Ground ground;
-  if (needs.attention) {
+  if (!needs.ball.empty()) {  // always drawn from: nobody walks it backwards
+    ground.attention = draw_balls(local_graph(data.graph), needs.ball, config.expander.seed);
+  } else if (needs.attention) {
     ground.attention = attention_graph(data.graph, config.expander, needs.virtual_nodes, gaps);
     if (needs.edge_features) use_edge_features(ground.attention, data);
     ground.transposed = transpose(ground.attention);
   }
   if (needs.local) ground.local = local_graph(data.graph);
-  add_hops(data, needs.hops);
+  prepare_features(data, needs);
   ground.data = std::move(data);
   trim_memory();  // what building the graphs needed is not needed again
   return ground;
@@ -142,13 +148,17 @@ AttentionGraph local_graph(const CsrGraph& graph) {
   return augment(build_csr(graph.nodes(), sources.span(), graph.neighbours.span()).graph, {});
 }
 
-void add_hops(Dataset& data, size_t hops) {
-  if (hops == 0) return;
+void prepare_features(Dataset& data, const Needs& needs) {
+  if (needs.hops == 0) return;
   bool sparse = std::holds_alternative<SparseMatrix>(data.features);
-  data.features = hop_features(data.features, local_graph(data.graph), hops);
+  LaplacianFeatures extra;
+  if (needs.eigenvectors > 0)
+    extra = laplacian_features(data.graph, {.vectors = needs.eigenvectors});
+  data.features = hop_features(data.features, extra.values, local_graph(data.graph), needs.hops);
   const auto& made = std::get<DenseFeatures>(data.features);
-  log("the features and their averages over up to {} hops{}: {} numbers per node, {}", hops,
-      sparse ? ", sparse before and dense now" : "", made.cols,
+  log("the features{} and their averages over up to {} hops{}: {} numbers per node, {}",
+      needs.eigenvectors ? fmt::format(", {} eigenvectors", needs.eigenvectors) : std::string(),
+      needs.hops, sparse ? ", sparse before and dense now" : "", made.cols,
       format_size(made.values.size() * sizeof(float)));
 }
 

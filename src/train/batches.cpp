@@ -16,7 +16,7 @@ std::unique_ptr<Batches> make_batches(const Ground& ground, std::span<const Node
     case Batching::sampled:
       return sampled_batches(ground, train, needs, options);
     case Batching::random_nodes:
-      return random_node_batches(ground, train, needs, options);
+      return random_node_batches(ground, train, options);
     case Batching::subgraphs:
       return subgraph_batches(ground, train, needs, options);
     case Batching::rows:
@@ -27,11 +27,13 @@ std::unique_ptr<Batches> make_batches(const Ground& ground, std::span<const Node
 }
 
 Matrix evaluate(Model& model, Batches& batches, const Pass& pass, std::span<const NodeId> nodes) {
-  Matrix logits(nodes.size(), model.shape().outputs, MemoryTag::activations);
+  Matrix logits;
   size_t done = 0;
   batches.evaluate(pass.epoch, nodes, [&](const Step& step) {
     Tape tape(false);
     Var out = model.forward(tape, step.input, *step.neighbourhood, pass);
+    // Not before the pass: while it runs it needs the memory more.
+    if (done == 0) logits = Matrix(nodes.size(), out.cols(), MemoryTag::activations);
     bool all = step.nodes.empty();
     size_t count = all ? nodes.size() : step.rows.size();
     for (size_t i = 0; i < count; ++i)

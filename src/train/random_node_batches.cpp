@@ -9,11 +9,11 @@ namespace {
 
 class RandomNodeBatches : public Batches {
  public:
-  RandomNodeBatches(const Ground& ground, std::span<const NodeId> train, const Needs& needs,
+  RandomNodeBatches(const Ground& ground, std::span<const NodeId> train,
                     const BatchOptions& options)
       : ground_(ground),
         options_(options),
-        evaluation_(whole_graph(ground, train, needs)),
+        evaluation_(whole_evaluation(ground)),
         all_(first_nodes(ground.data.nodes())),
         trained_(ground.data.nodes(), false) {
     for (NodeId node : train) trained_[node] = true;
@@ -63,8 +63,8 @@ class RandomNodeBatches : public Batches {
 }  // namespace
 
 std::unique_ptr<Batches> random_node_batches(const Ground& ground, std::span<const NodeId> train,
-                                             const Needs& needs, const BatchOptions& options) {
-  return std::make_unique<RandomNodeBatches>(ground, train, needs, options);
+                                             const BatchOptions& options) {
+  return std::make_unique<RandomNodeBatches>(ground, train, options);
 }
 
 }  // namespace spex

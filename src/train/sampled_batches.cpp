@@ -39,15 +39,18 @@ class SampledBatches : public Batches {
         train_(train),
         options_(options),
         neighbours_(ground, needs.sampling, needs.local, options.seed),
-        places_(first_nodes(options.batch_size)) {}
+        places_(first_nodes(options.batch_size)) {
+    if (needs.evaluates_whole()) whole_ = whole_evaluation(ground);
+  }
 
   void train(size_t epoch, const Use& use) override {
     for_batches(shuffled(train_, options_.seed, epoch), epoch, use);
   }
   void evaluate(size_t epoch, std::span<const NodeId> nodes, const Use& use) override {
+    if (whole_) return whole_->evaluate(epoch, nodes, use);
     for_batches({nodes.begin(), nodes.end()}, epoch, use);
   }
-  bool evaluates_all() const override { return false; }
+  bool evaluates_all() const override { return whole_ != nullptr; }
 
  private:
   Prepared prepare(std::span<const NodeId> targets, uint32_t sample) {
@@ -97,6 +100,7 @@ class SampledBatches : public Batches {
   BatchOptions options_;
   SampledNeighbours neighbours_;
   std::vector<NodeId> places_;
+  std::unique_ptr<Batches> whole_;  // what evaluates, unless it is over samples too
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ class SubgraphBatches : public Batches {
                   const BatchOptions& options)
       : ground_(ground),
         sampler_(ground.local, with_draws(needs.subgraphs, options.batch_size), options.seed),
-        evaluation_(whole_graph(ground, {}, needs)),
+        evaluation_(whole_evaluation(ground)),
         train_count_(train.size()),
         trained_(ground.data.nodes(), false) {
     for (NodeId node : train) trained_[node] = true;

@@ -27,20 +27,14 @@ ModelState save_state(const Model& model) {
   ModelState state;
   for (const Parameter& parameter : model.parameters())
     state[parameter.name] = values_of(parameter.value);
-  for (const auto& [name, statistics] : model.statistics()) {
-    state[name + ".running_mean"] = statistics.mean;
-    state[name + ".running_variance"] = statistics.variance;
-  }
+  for (const auto& [name, values] : model.state()) state[name].assign(values.begin(), values.end());
   return state;
 }
 
 void load_state(Model& model, const ModelState& state) {
   for (Parameter& parameter : model.parameters())
     assign(parameter.value.span(), state, parameter.name);
-  for (auto& [name, statistics] : model.statistics()) {
-    assign(statistics.mean, state, name + ".running_mean");
-    assign(statistics.variance, state, name + ".running_variance");
-  }
+  for (const auto& [name, values] : model.state()) assign(values, state, name);
 }
 
 Trainer::Trainer(const Phase& phase, const Split& split, Training training)

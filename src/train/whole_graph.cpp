@@ -48,8 +48,10 @@ class AtOnce : public Batches {
 
 class WholeGraph : public AtOnce {
  public:
-  WholeGraph(const Ground& ground, std::span<const NodeId> train, const Needs& needs)
+  WholeGraph(const Ground& ground, std::span<const NodeId> train, const Needs& needs,
+             size_t row_parts)
       : AtOnce(ground, train, needs), whole_(whole_neighbourhood(ground.graphs())) {
+    whole_.row_parts = row_parts;
     if (part_.empty()) return;
     chosen_ = choose_rows(ground.graphs(), part_);
     training_ = whole_neighbourhood(ground.graphs(), needs.layers, chosen_);
@@ -143,7 +145,11 @@ class WholeSample : public AtOnce {
 
 std::unique_ptr<Batches> whole_graph(const Ground& ground, std::span<const NodeId> train,
                                      const Needs& needs) {
-  return std::make_unique<WholeGraph>(ground, train, needs);
+  return std::make_unique<WholeGraph>(ground, train, needs, 1);
+}
+
+std::unique_ptr<Batches> whole_evaluation(const Ground& ground) {
+  return std::make_unique<WholeGraph>(ground, std::span<const NodeId>(), Needs(), kRowParts);
 }
 
 std::unique_ptr<Batches> whole_sample(const Ground& ground, std::span<const NodeId> train,

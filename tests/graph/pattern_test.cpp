@@ -26,6 +26,10 @@ TEST(Pattern, CountsQueriesSourcesAndTypes) {
   EXPECT_EQ(chosen.queries(), 2);
   EXPECT_EQ(chosen.sources(), 7);
   EXPECT_EQ(chosen.types(), 3);
+  Pattern range = Pattern::row_range(graph, 2, 3);
+  EXPECT_EQ(range.queries(), 3);
+  EXPECT_EQ(range.sources(), 7);
+  EXPECT_THROW(Pattern::row_range(graph, 5, 3), Error);
   NeighbourMatrix sample;
   sample.queries = 3;
   sample.sources = 9;

@@ -77,6 +77,34 @@ TEST(Gnn, BatchesOfAllNeighboursGiveTheLogitsOfTheWholeGraph) {
   }
 }
 
+// In evaluation of large graphs: the parts of a layer, one after the other, are the layer.
+TEST(Gnn, PartsOfTheRowsGiveTheLogitsOfAllOfThem) {
+  AttentionGraph graph = attention_graph(203, 500, 0);
+  Matrix features = random_matrix(203, kInputs, 4);
+  for (Convolution kind : kKinds)
+    for (bool pre : {false, true}) {
+      GnnOptions options = tiny(kind);
+      options.layers = 3;
+      options.pre_linear = options.residual = pre;
+      auto model = options.make({kInputs, kClasses, 0}, 11);
+      disturb(model->parameters());
+      auto logits = [&](size_t parts) {
+        Neighbourhood whole = whole_neighbourhood({nullptr, nullptr, &graph});
+        whole.row_parts = parts;
+        Tape tape(false);
+        Var out = model->forward(tape, {features.view(), nullptr}, whole, {});
+        return std::vector<float>(out.value().data, out.value().data + out.value().size());
+      };
+      std::vector<float> at_once = logits(1);
+      for (size_t parts : {2, 8, 500}) {
+        std::vector<float> in_parts = logits(parts);
+        ASSERT_EQ(in_parts.size(), at_once.size());
+        for (size_t i = 0; i < at_once.size(); ++i)
+          ASSERT_NEAR(in_parts[i], at_once[i], 1e-5) << "in " << parts << " parts, number " << i;
+      }
+    }
+}
+
 TEST(Gnn, WhereNeighboursAreDrawnThereIsALayerForEachFanOut) {
   auto options = GnnOptions::sampled(Convolution::gcn);
   SettingList settings;

@@ -192,11 +192,10 @@ struct Batched {
     }
     std::iota(all.begin(), all.end(), 0U);
     disturb(network.parameters());
-    for (auto& [name, statistics] : network.statistics())
-      for (size_t c = 0; c < statistics.mean.size(); ++c) {
-        statistics.mean[c] = 0.1F * static_cast<float>(c);
-        statistics.variance[c] = 0.5F + 0.2F * static_cast<float>(c);
-      }
+    for (const auto& [name, values] : network.state())
+      for (size_t c = 0; c < values.size(); ++c)
+        values[c] = name.ends_with("mean") ? 0.1F * static_cast<float>(c)
+                                           : 0.5F + 0.2F * static_cast<float>(c);
   }
 
   static TransformerOptions options(bool log_scores) {
@@ -331,10 +330,7 @@ TEST(Transformer, RecomputedLayersGiveTheSameGradientsAndAverages) {
     std::vector<float> values(logits.value().data, logits.value().data + logits.value().size());
     auto append = [&](const auto& more) { values.insert(values.end(), more.begin(), more.end()); };
     for (const Parameter& parameter : network.parameters()) append(parameter.gradient.span());
-    for (const auto& [name, statistics] : network.statistics()) {
-      append(statistics.mean);
-      append(statistics.variance);
-    }
+    for (const auto& [name, kept] : network.state()) append(kept);
     return values;
   };
   for (size_t heads : {1, 2})  // one head over samples: folded

@@ -70,8 +70,8 @@ TEST(HopFeatures, AreThePowersOfTheNormalisedGraphSideBySide) {
   Buffer<float> values(x.size(), MemoryTag::features);
   std::copy(x.span().begin(), x.span().end(), values.begin());
   DenseFeatures dense{kNodes, kFeatures, std::move(values)};
-  DenseFeatures made = hop_features(dense, graph, kHops);
-  DenseFeatures from_sparse = hop_features(sparse(x), graph, kHops);
+  DenseFeatures made = hop_features(dense, {}, graph, kHops);
+  DenseFeatures from_sparse = hop_features(sparse(x), {}, graph, kHops);
   ASSERT_EQ(made.cols, kFeatures * (kHops + 1));
   std::vector<double> expected(x.span().begin(), x.span().end());
   for (size_t k = 0; k <= kHops; ++k, expected = next_hop(graph, expected))
@@ -79,6 +79,22 @@ TEST(HopFeatures, AreThePowersOfTheNormalisedGraphSideBySide) {
       for (size_t c = 0; c < kFeatures; ++c) {
         EXPECT_NEAR(made.view()(i, k * kFeatures + c), expected[i * kFeatures + c], 1e-6);
         EXPECT_EQ(made.view()(i, k * kFeatures + c), from_sparse.view()(i, k * kFeatures + c));
+      }
+}
+
+TEST(HopFeatures, AverageWhatStandsBehindTheFeaturesAlike) {
+  AttentionGraph graph = ring_with_chords();
+  Matrix x = features(), extra = random_matrix(kNodes, kFeatures, 2);
+  DenseFeatures alone = hop_features(sparse(x), {}, graph, kHops);
+  DenseFeatures other = hop_features(sparse(extra), {}, graph, kHops);
+  DenseFeatures both = hop_features(sparse(x), extra, graph, kHops);
+  ASSERT_EQ(both.cols, 2 * kFeatures * (kHops + 1));
+  for (size_t i = 0; i < kNodes; ++i)
+    for (size_t k = 0; k <= kHops; ++k)
+      for (size_t c = 0; c < kFeatures; ++c) {
+        size_t to = 2 * k * kFeatures + c, from = k * kFeatures + c;
+        EXPECT_EQ(both.view()(i, to), alone.view()(i, from));
+        EXPECT_EQ(both.view()(i, to + kFeatures), other.view()(i, from));
       }
 }
 

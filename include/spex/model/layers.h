@@ -6,7 +6,10 @@
 #include <spex/core/random.h>
 #include <spex/model/model.h>
 #include <spex/ops/linear.h>
+#include <spex/ops/norms.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 
 namespace spex {
@@ -46,7 +49,7 @@ struct NormLayer {
   Parameter* gain = nullptr;
   Parameter* bias = nullptr;
   Parameter* alpha = nullptr;
-  RunningStatistics* running = nullptr;
+  std::shared_ptr<RunningStatistics> running;
 
   NormLayer() = default;
   NormLayer(Maker maker, const std::string& name, Norm kind, size_t width);
@@ -83,5 +86,9 @@ Var add_dropped(Tape& tape, const Var& x, const Var& branch, double rate, const 
 
 // Tells whoever looks for the first value that is not finite.
 void inspect(const Pass& pass, const std::string& stage, const Var& value);
+
+// What follows a model's encoder: x = layer(i, x) for so many layers, then the head's logits.
+Var run_layers(Tape& tape, Var x, size_t layers, const Linear& head, const Pass& pass,
+               const std::function<Var(size_t i, const Var& x)>& layer);
 
 }  // namespace spex

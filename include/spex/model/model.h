@@ -6,13 +6,12 @@
 #include <spex/core/settings.h>
 #include <spex/graph/sampling.h>
 #include <spex/model/neighbourhood.h>
-#include <spex/ops/norms.h>
 #include <spex/tensor/parameters.h>
 #include <spex/tensor/sparse_matrix.h>
 
-#include <deque>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,13 +59,29 @@ struct Needs {
   bool all_pairs = false;    // every node meets every other: time grows with the square
   size_t virtual_nodes = 0;  // of the attention graph
   size_t hops = 0;           // features made of X, Ahat X, .. Ahat^hops X, side by side
+  size_t eigenvectors = 0;   // of the Laplacian, behind the features X
   size_t layers = 1;         // that look at neighbours
   size_t row_floats = 0;     // of a neighbour that a layer reads per edge; for forecasts of time
   size_t restart_epoch = 0;  // training goes on from the best so far, and looks for a best anew
   Batching batching = Batching::none;
+  // The attention graph is, in place of edges and expander, a ball around each node: of each node
+  // at distance t - 1 so many neighbours as entry t says. Edge type t is distance t.
+  std::vector<size_t> ball;
   SubgraphOptions subgraphs;  // for Batching::subgraphs, but for the draws: batch_size is those
   SamplingOptions sampling;   // for Batching::sampled; whole graphs are sampled if it has degrees
+
+  size_t edge_types() const {  // of the attention graph
+    return ball.empty() ? (virtual_nodes > 0 ? 4 : 3) : ball.size() + 1;
+  }
+  // Trained in batches, it is still evaluated on all edges of the whole graph, layer by layer.
+  bool evaluates_whole() const {
+    bool targets = batching == Batching::rows || !sampling.degrees.empty();
+    return batching != Batching::none && !targets;
+  }
 };
+
+// Of a model with attention over all nodes beside sums over the graph's own edges.
+Needs all_nodes_needs(size_t layers, size_t row_floats);
 
 // How many nodes the last layer computes in training when the whole graph is trained at once: the
 // training nodes, unless those are nearly all or the graph is small. Nothing reads its other rows;
@@ -96,19 +111,19 @@ class Model {
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
 
-  // State that is not learned by gradient: batch norm's running averages, and what a model keeps
-  // besides.
-  struct NamedStatistics {
+  // State that is not learned by gradient: batch norm's running averages, centroids. Whoever adds
+  // it owns the numbers and leaves them in their place for as long as the model lives.
+  struct NamedState {
     std::string name;
-    RunningStatistics statistics;
+    std::span<float> values;
   };
-  std::deque<NamedStatistics>& statistics() { return statistics_; }
-  const std::deque<NamedStatistics>& statistics() const { return statistics_; }
+  std::vector<NamedState>& state() { return state_; }
+  const std::vector<NamedState>& state() const { return state_; }
 
  private:
   Shape shape_;
   Parameters parameters_;
-  std::deque<NamedStatistics> statistics_;
+  std::vector<NamedState> state_;
 };
 
 // The settings of a kind of model, and how one is made of them.

@@ -36,6 +36,9 @@ struct Graphs {
   const AttentionGraph* local = nullptr;       // symmetric: the graph's own edges and self-loops
 };
 
+// The parts in which large graphs are evaluated: enough that a part is small beside a table.
+inline constexpr size_t kRowParts = 32;
+
 struct Neighbourhood {
   struct Layer {
     std::optional<Pattern> attention, local;
@@ -43,18 +46,25 @@ struct Neighbourhood {
     std::span<const float> edge_weights;          // of `local` with all rows; empty: ones
     std::span<const float> edge_weights_back;     // the same in the order of the transpose
     std::span<const NodeId>
-        chosen;  // the rows of its input that it computes; empty: the first ones
+        chosen;        // the rows of its input that it computes; empty: the first ones
+    size_t first = 0;  // it computes rows from here on; `factors` are of all rows
     size_t queries() const { return attention ? attention->queries() : local->queries(); }
   };
   std::vector<Layer> layers;  // the last one serves all further ones; none: nobody sees anybody
   size_t types = 3;           // of the attention graph's edges
   bool sampled = false;       // a batch: many more keys than queries
   size_t virtual_nodes = 0;   // the last so many rows that the last layer computes
+  // In evaluation a model may compute each layer of all rows in so many parts, to save memory.
+  size_t row_parts = 1;
   std::span<Buffer<Half>> scores;  // where attention leaves its normalised scores; empty: nowhere
 
   const Layer& layer(size_t l) const { return layers[std::min(l, layers.size() - 1)]; }
 
-  // The rows of its input that layer l computes.
+  // The same, but layer l computes `count` rows of the whole local graph, from `first` on. For
+  // evaluation.
+  Neighbourhood row_range(size_t l, size_t first, size_t count) const;
+
+  // The rows of its input that layer l computes. A range is a view: x must outlive it.
   Var queries(Tape& tape, size_t l, const Var& x) const;
 
   Var attend(Tape& tape, size_t l, const AttentionInputs& in,

@@ -37,8 +37,9 @@ void use_edge_features(AttentionGraph& attention, const Dataset& data);
 // A graph's own edges, made undirected, and self-loops.
 AttentionGraph local_graph(const CsrGraph& graph);
 
-// Puts the features' averages over up to so many hops beside them; 0: leaves them alone.
-void add_hops(Dataset& data, size_t hops);
+// Puts the features' averages over some hops beside them, where a model needs them: with the
+// graph's eigenvectors among the features, where it needs those.
+void prepare_features(Dataset& data, const Needs& needs);
 
 Problem make_problem(PreparedData prepared, const Config& config);
 Problem make_problem(Dataset data, const Config& config);  // prepares it first

@@ -18,9 +18,11 @@ struct Ground {
   const Scores* scores_or_null() const { return scores.layers.empty() ? nullptr : &scores; }
 };
 
-// X, A X, .. A^hops X side by side, A the local graph with both factors 1 / sqrt(degree). Dense,
-// whatever the features were.
-DenseFeatures hop_features(const Features& features, const AttentionGraph& local, size_t hops);
+// X, A X, .. A^hops X side by side, A the local graph with both factors 1 / sqrt(degree) and X the
+// features with the columns of `extra`, if there are any, behind them. Dense, whatever the features
+// were.
+DenseFeatures hop_features(const Features& features, ConstMatrixView extra,
+                           const AttentionGraph& local, size_t hops);
 
 // All features, or those of `nodes`, in their order.
 ModelInput whole_input(const Features& features);

@@ -26,7 +26,7 @@ struct EpochRecord {
   size_t peak_bytes = 0;      // of counted memory
 };
 
-// A model's whole state: parameters and running statistics, by name.
+// A model's whole state: parameters and what is not learned by gradient, by name.
 using ModelState = std::map<std::string, std::vector<float>>;
 ModelState save_state(const Model& model);
 void load_state(Model& model, const ModelState& state);
