@@ -1,16 +1,13 @@
 // The paper's tables on the data sets that are here: accuracy over seeds, share of edges kept, time
 // and memory. `bench/reproduce` builds and runs it. Arguments: the folder of the data sets, then
-// the names of those to run (all by default), --model NAME (repeated; all by default), --seeds N.
+// the names of those to run (all by default), --model NAME (repeated; all by default), --seeds N,
+// --out FOLDER for the runs. Killed, the same command goes on where it was.
 #include <fmt/core.h>
 #include <spex/config/presets.h>
 #include <spex/core/error.h>
-#include <spex/core/files.h>
-#include <spex/core/threads.h>
-#include <spex/run/phases.h>
-#include <spex/sample/batch.h>
+#include <spex/run/run.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -18,8 +15,6 @@
 
 namespace spex {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct Spread {
   std::vector<double> values;
@@ -44,51 +39,42 @@ struct Spread {
   }
 };
 
+// The same numbers of several seeds.
 struct Result {
-  Spread estimator, final;  // test metric at the best validation epoch, over seeds
-  Spread estimator_validation, final_validation;
+  Spread estimator, final, final_validation;      // at the best validation epoch
   Spread estimator_epoch, final_epoch, sampling;  // seconds
-  Spread whole;                                   // seconds of both phases, one seed
+  Spread whole;                                   // seconds of all phases
   size_t estimator_bytes = 0, final_bytes = 0;
-  double kept = 1.0;
+  double kept = 100;  // percent of the edges
+
+  void add(const RunSummary& s) {
+    if (s.estimator.epochs > 0) estimator.values.push_back(s.estimator_test);
+    final.values.push_back(s.seeds.at(0).test);
+    final_validation.values.push_back(s.seeds.at(0).validation);
+    estimator_epoch.values.push_back(s.estimator.epoch_seconds);
+    final_epoch.values.push_back(s.final.epoch_seconds);
+    sampling.values.push_back(s.final.sample_seconds);
+    whole.values.push_back(s.seconds);
+    estimator_bytes = std::max(estimator_bytes, s.estimator.peak_bytes);
+    final_bytes = std::max(final_bytes, s.final.peak_bytes);
+    kept = s.edges_kept_percent;
+  }
 };
 
-// All phases with this seed, none of them written anywhere.
-void train_seed(Problem& problem, const Config& config, size_t seed, Result& result) {
-  auto start = Clock::now();
-  Shape shape = shape_of(problem, config);
-  problem.scores = {};
-  for (const Phase* phase : phases_to_train(config, false)) {
-    bool final = phase == &config.final();
-    TrainerHooks hooks;
-    hooks.on_epoch = [&](const EpochRecord& r) {
-      (final ? result.final_epoch : result.estimator_epoch).values.push_back(r.seconds);
-      if (final) result.sampling.values.push_back(r.sample_seconds);
-      size_t& bytes = final ? result.final_bytes : result.estimator_bytes;
-      bytes = std::max(bytes, r.peak_bytes);
-    };
-    std::unique_ptr<Model> model = phase->model->make(shape, seed);
-    TrainState state;
-    train_phase(*phase, *model, problem, config, seed, state, hooks);
-    if (!final) problem.scores = attention_scores(*model, *phase, problem, state.best_temperature);
-    (final ? result.final : result.estimator).values.push_back(state.best_test);
-    (final ? result.final_validation : result.estimator_validation)
-        .values.push_back(state.best_validation);
-  }
-  result.whole.values.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-}
-
-Result run(const std::string& path, Config config, size_t seeds) {
-  tell_scorers(config);
+// Every seed is a run of its own, with its own estimator, in a folder of its own: one that is
+// finished is read, one that was killed goes on.
+Result run(const std::string& path, Config config, size_t seeds,
+           const std::filesystem::path& folder) {
+  config.data = path;
   Problem problem = make_problem(open_data(path), config);
   Result result;
-  SamplingOptions sampling = config.final().model->needs().sampling;
-  if (!sampling.degrees.empty()) {
-    auto shares = kept_share(problem.attention, sampling.degrees);
-    result.kept = 0;
-    for (double share : shares) result.kept += share / static_cast<double>(shares.size());
+  for (size_t seed = 0; seed < seeds; ++seed) {
+    config.seed = seed;
+    RunOptions options;
+    options.out = folder / fmt::format("seed-{}", seed);
+    options.resume = std::filesystem::exists(RunFiles{options.out}.config());
+    result.add(run_training(problem, config, options, {}).record.summary);
   }
-  for (size_t seed = 0; seed < seeds; ++seed) train_seed(problem, config, seed, result);
   return result;
 }
 
@@ -132,9 +118,9 @@ void print(const std::string& name, const std::string& model, const Result& r) {
       "| {} | {} | {} | {} | {} | {} | {:.1f}% | {:.1f} | {:.1f} | {:.2f} | {:.1f} | {:.1f} | "
       "{:.1f} |\n",
       name, model, printed(name, model), r.final.percent(), r.final_validation.percent(),
-      r.estimator.percent(), 100 * r.kept, 1e3 * r.estimator_epoch.median(),
-      1e3 * r.final_epoch.median(), 1e3 * r.sampling.median(), r.whole.median(),
-      1e-6 * static_cast<double>(r.estimator_bytes), 1e-6 * static_cast<double>(r.final_bytes));
+      r.estimator.percent(), r.kept, 1e3 * r.estimator_epoch.median(), 1e3 * r.final_epoch.median(),
+      1e3 * r.sampling.median(), r.whole.median(), 1e-6 * static_cast<double>(r.estimator_bytes),
+      1e-6 * static_cast<double>(r.final_bytes));
   std::fflush(stdout);
 }
 
@@ -155,11 +141,14 @@ int main(int argc, char** argv) {
   using namespace spex;  // NOLINT
   std::filesystem::path folder = argc > 1 ? argv[1] : "../shared/data";
   std::vector<std::string> names, chosen;
+  std::filesystem::path out = "build/reproduce";
   size_t seeds = 5;
   for (int i = 2; i < argc; ++i) {
     std::string word = argv[i];
     if (word == "--seeds" && i + 1 < argc)
       seeds = std::stoul(argv[++i]);
+    else if (word == "--out" && i + 1 < argc)
+      out = argv[++i];
     else if (word == "--model" && i + 1 < argc)
       chosen.push_back(argv[++i]);
     else
@@ -178,7 +167,7 @@ int main(int argc, char** argv) {
         std::filesystem::path path = folder / (name + ".npz");
         if (!std::filesystem::exists(path)) path = folder / name;
         Config config = config_for(name, model, open_data(path.string()));
-        print(name, model, run(path.string(), config, seeds));
+        print(name, model, run(path.string(), config, seeds, out / name / model));
       }
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
