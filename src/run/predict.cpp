@@ -44,7 +44,7 @@ Ground own_ground(const RunFiles& files, const Config& config, const SavedModel&
   if (needs.local) ground.local = local_graph(data.graph);
   if (needs.scores)
     ground.scores = load_scores(files.scores(), ground.attention, saved.fingerprint);
-  prepare_features(data, needs);
+  add_hops(data, needs);
   ground.data = std::move(data);
   return ground;
 }

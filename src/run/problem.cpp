@@ -128,7 +128,7 @@ Ground make_ground(Dataset data, const Config& config, Gaps* gaps) {
     ground.transposed = transpose(ground.attention);
   }
   if (needs.local) ground.local = local_graph(data.graph);
-  prepare_features(data, needs);
+  add_hops(data, needs);
   ground.data = std::move(data);
   trim_memory();  // what building the graphs needed is not needed again
   return ground;
@@ -148,7 +148,7 @@ AttentionGraph local_graph(const CsrGraph& graph) {
   return augment(build_csr(graph.nodes(), sources.span(), graph.neighbours.span()).graph, {});
 }
 
-void prepare_features(Dataset& data, const Needs& needs) {
+void add_hops(Dataset& data, const Needs& needs) {
   if (needs.hops == 0) return;
   bool sparse = std::holds_alternative<SparseMatrix>(data.features);
   LaplacianFeatures extra;

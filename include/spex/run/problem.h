@@ -39,7 +39,7 @@ AttentionGraph local_graph(const CsrGraph& graph);
 
 // Puts the features' averages over some hops beside them, where a model needs them: with the
 // graph's eigenvectors among the features, where it needs those.
-void prepare_features(Dataset& data, const Needs& needs);
+void add_hops(Dataset& data, const Needs& needs);
 
 Problem make_problem(PreparedData prepared, const Config& config);
 Problem make_problem(Dataset data, const Config& config);  // prepares it first
