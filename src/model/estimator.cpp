@@ -39,8 +39,11 @@ Needs EstimatorOptions::needs() const {
   return needs;
 }
 
+// Deep networks with a local branch attend in their last layers: the scores of the last layer serve
+// them all.
 void EstimatorOptions::serve(const Needs& next) {
-  if (layers == 0) layers = next.layers;
+  if (layers > 0) return;
+  layers = next.local ? std::min(next.layers, kLayersAlone) : next.layers;
 }
 
 double EstimatorOptions::temperature(size_t epoch) const {

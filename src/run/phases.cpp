@@ -21,7 +21,7 @@ size_t prediction_batch(const Phase& phase, const Ground& ground, size_t asked, 
   Needs needs = phase.model->needs();
   size_t nodes = ground.data.nodes(), trained = phase.recipe.batch_size;
   bool by_target = needs.batching == Batching::sampled || needs.batching == Batching::rows;
-  bool draws_local = needs.batching == Batching::sampled && needs.sampling.degrees.empty();
+  bool draws_local = needs.batching == Batching::sampled && needs.local;
   bool saw_all = draws_local && (trained == 0 || trained >= nodes);
   if (!by_target || saw_all) return 0;
   if (batch == 0) batch = std::max<size_t>(1, nodes <= kWholeUpTo ? asked : kBatch);
