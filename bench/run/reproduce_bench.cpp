@@ -6,6 +6,7 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
+#include <spex/run/defaults.h>
 #include <spex/run/phases.h>
 #include <spex/sample/batch.h>
 

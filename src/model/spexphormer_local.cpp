@@ -68,7 +68,7 @@ struct Layer {
     std::string name = fmt::format("layers.{}.", index);
     if (o.conv != LocalBranch::none)
       conv.emplace(maker, name + "conv", convolution_of(o.conv), inputs, o.width, o.heads);
-    residual = Linear(maker, name + "residual", inputs, o.width, true);
+    if (o.residual) residual = Linear(maker, name + "residual", inputs, o.width, true);
     if (o.attends(index)) attention.emplace(maker, name, inputs, o);
     norm = NormLayer(maker, name + "norm", o.norm, o.width);
   }
@@ -109,12 +109,13 @@ class SpexphormerLocal : public Model {
   Var run_layer(Tape& tape, size_t i, const LayerInput& in, const Neighbourhood& neighbourhood,
                 const Pass& pass) const {
     const Layer& layer = layers_[i];
-    Var y = in.apply_to_queries(tape, layer.residual, i, neighbourhood);
-    if (layer.conv) y = add(tape, y, (*layer.conv)(tape, i, in, neighbourhood));
-    if (layer.attention) {
-      Var types = tape.parameter(*types_);
-      y = add(tape, y, (*layer.attention)(tape, i, in, types, options_.heads, neighbourhood));
-    }
+    Var y;
+    auto add_branch = [&](const Var& branch) { y = y ? add(tape, y, branch) : branch; };
+    if (layer.residual) add_branch(in.apply_to_queries(tape, layer.residual, i, neighbourhood));
+    if (layer.conv) add_branch((*layer.conv)(tape, i, in, neighbourhood));
+    if (layer.attention)
+      add_branch(
+          (*layer.attention)(tape, i, in, tape.parameter(*types_), options_.heads, neighbourhood));
     y = layer.norm(tape, y, pass);
     return relu_dropped(tape, y, options_.dropout, pass, i);
   }
@@ -140,12 +141,15 @@ void SpexphormerLocalOptions::list(SettingList& s) {
   s.add("sampling", sampling, sampling_words(), "weighted, uniform or top");
   s.add("resample_every", resample_every, {1, 1e6}, "epochs between new samples");
   s.add("pre_linear", pre_linear, "a linear map before the first layer");
+  s.add("residual", residual, "a learned linear residual in every layer");
   s.add("norm", norm, sampled_norm_words(), "none, layer or batch");
   s.add("dropout", dropout, {0, 1, Range::below}, "share of activations dropped in training");
 }
 
 void SpexphormerLocalOptions::check() const {
   check_heads(width, heads);
+  require(residual || conv != LocalBranch::none,
+          "without a residual every layer needs a convolution; choose one, or residual = true");
   require(attention_layers <= layers, "attention in {} of {} layers; choose at most all of them",
           attention_layers, layers);
 }
@@ -159,8 +163,8 @@ Needs SpexphormerLocalOptions::needs() const {
   needs.layers = layers;
   needs.row_floats = attention ? 2 * width : width;
   needs.batching = draws || (needs.local && !attention) ? Batching::sampled
-                   : attention                         ? Batching::none
-                                                       : Batching::rows;
+                   : attention                          ? Batching::none
+                                                        : Batching::rows;
   needs.sampling.kind = sampling;
   needs.sampling.resample_every = resample_every;
   for (size_t i = 0; draws && i < layers; ++i)

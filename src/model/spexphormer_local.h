@@ -1,5 +1,5 @@
 // Spexphormer with a local branch: convolutions over all of the graph's own edges, a learned linear
-// residual in every layer, and in the last layers attention over the attention graph beside them.
+// residual in every layer (unless switched off), and in the last layers attention over the attention graph beside them.
 // Without attention layers it is the network of model/gnn.h; without a convolution as well, a
 // perceptron.
 #pragma once
@@ -23,6 +23,7 @@ struct SpexphormerLocalOptions : Options<SpexphormerLocalOptions> {
   Sampling sampling = Sampling::weighted;
   size_t resample_every = 1;
   bool pre_linear = false;
+  bool residual = true;  // x R + r
   Norm norm = Norm::batch;
   double dropout = 0.2;
 

@@ -39,6 +39,8 @@ Shape shape_of(const Ground& ground, const Config& config) {
 bool train_phase(const Phase& phase, Model& model, const Problem& problem, const Config& config,
                  size_t seed, TrainState& state, const TrainerHooks& hooks) {
   Objective objective(problem.data.labels, config.split.metric, problem.preparation.targets);
+  if (phase.recipe.class_weights == ClassWeights::balanced)
+    objective.balance(problem.split.train.span());
   Adam optimiser(model.parameters(), adam(phase.recipe));
   auto batches = make_batches(problem, problem.split.train.span(), phase.model->needs(),
                               {phase.recipe.batch_size, seed});
