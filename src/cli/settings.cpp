@@ -13,6 +13,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/progress.h"
+
 namespace spex::cli {
 namespace {
 
@@ -109,7 +111,7 @@ Config resolve(const Settings& s, const Dataset& data) {
     apply_preset(config, own_preset ? data.name : s.preset);
     log("preset {}", config.preset);
   } else {
-    config = default_config(data, model, wanted_split(s, model));
+    config = default_config(data, model, wanted_split(s, model), interrupted);
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
   for (const std::string& assignment : s.assignments)

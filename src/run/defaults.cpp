@@ -3,6 +3,7 @@
 // split that the run uses; test nodes are not looked at. Graphs for which that takes too long get
 // settings by rule.
 #include <fmt/format.h>
+#include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/model/spexphormer.h>
 #include <spex/run/defaults.h>
@@ -64,14 +65,17 @@ Config with(Config config, const std::vector<std::string>& settings) {
 }
 
 // The best validation metric of a short training.
-double tried(const Dataset& data, Config config, size_t epochs) {
+double tried(const Dataset& data, Config config, size_t epochs, const Stop& stop) {
   Recipe& recipe = config.final().recipe;
   recipe.epochs = epochs;
   recipe.patience = epochs / 3;
   Problem problem = make_problem(data, config);
   std::unique_ptr<Model> model = config.final().model->make(shape_of(problem, config), config.seed);
   TrainState state;
-  train_phase(config.final(), *model, problem, config, config.seed, state, {});
+  TrainerHooks hooks;
+  hooks.stop = stop;
+  require(train_phase(config.final(), *model, problem, config, config.seed, state, hooks),
+          "stopped while shapes of the network were tried; nothing was written");
   return state.best_validation;
 }
 
@@ -80,13 +84,14 @@ size_t trial_epochs(const DataFacts& facts) {
 }
 
 // The best shape, and then whether attention adds to it.
-Config choose_shape(const Dataset& data, const Config& start, const DataFacts& facts) {
+Config choose_shape(const Dataset& data, const Config& start, const DataFacts& facts,
+                    const Stop& stop) {
   Config best = start;
   double best_score = -1e30;
   std::string what, scores;
   size_t epochs = trial_epochs(facts);
   auto consider = [&](const std::string& name, const Config& config, double gain) {
-    double score = tried(data, config, epochs);
+    double score = tried(data, config, epochs, stop);
     scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", name, 100 * score);
     if (!(score > best_score + gain)) return;
     best_score = score;
@@ -96,16 +101,20 @@ Config choose_shape(const Dataset& data, const Config& start, const DataFacts& f
   Config plain = with(start, {"attention_layers=0", fmt::format("patience={}", kPatience)});
   for (const Candidate& each : candidates()) consider(each.what, with(plain, each.settings), 0.0);
   consider(what + " and attention", with(best, {"attention_layers=1"}), kWorthIt);
-  log("no preset: tried {} epochs each, judged on {} validation nodes: {}", epochs,
-      facts.validation_nodes, scores);
+  log("no preset: {} nodes, {} of them for training, whose edges join equal classes {:.2f} more "
+      "often "
+      "than chance would (1: always)",
+      facts.nodes, facts.train_nodes, facts.homophily);
+  log("tried for {} epochs each, by {} validation nodes: {}", epochs, facts.validation_nodes,
+      scores);
   log("chosen: {}", what);
   return best;
 }
 
-void suit_local(Config& config, const Dataset& data, const DataFacts& facts) {
+void suit_local(Config& config, const Dataset& data, const DataFacts& facts, const Stop& stop) {
   bool small = facts.nodes <= kLargestTrial && facts.edges <= kMostTrialEdges;
   if (small) {
-    config = choose_shape(data, config, facts);
+    config = choose_shape(data, config, facts, stop);
     return;
   }
   config = with(config, {"conv=gcn", "layers=3", "width=128", "dropout=0.3", "attention_layers=1",
@@ -149,13 +158,14 @@ std::string default_model(const Dataset& data) {
   return data.nodes() > kLargeGraph ? "spexphormer" : std::string(kLocal);
 }
 
-Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split) {
+Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split,
+                      const Stop& stop) {
   Config config(model);
   config.split = split;
   if (model != "spexphormer" && model != kLocal) return config;
   DataFacts facts = facts_of(data, choose_split(data, split));
   if (model == kLocal)
-    suit_local(config, data, facts);
+    suit_local(config, data, facts, stop);
   else
     suit_spexphormer(config, facts);
   return config;

@@ -4,6 +4,7 @@
 
 #include <spex/run/problem.h>
 
+#include <functional>
 #include <limits>
 
 namespace spex {
@@ -23,7 +24,10 @@ DataFacts facts_of(const Dataset& data, const Split& split);
 std::string default_model(const Dataset& data);
 
 // `split` is that of the run: shapes of the network with a local branch are tried on its validation
-// nodes. Says what was chosen, and why.
-Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split = {});
+// nodes. Says what was chosen, and why. `stop` is asked after every epoch of a trial; if it says
+// so, there is nothing to go on with, and this throws.
+using Stop = std::function<bool()>;
+Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split = {},
+                      const Stop& stop = {});
 
 }  // namespace spex
