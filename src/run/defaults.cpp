@@ -52,6 +52,8 @@ const std::vector<Candidate>& candidates() {
       {"features alone", {"conv=none", "layers=2", "width=128", "norm=layer", "dropout=0.5"}},
       {"2 convolutions",
        {"conv=gcn", "layers=2", "width=128", "norm=none", "residual=false", "dropout=0.5"}},
+      {"2 with residuals",
+       {"conv=gcn", "layers=2", "width=128", "norm=layer", "dropout=0.5", "weight_decay=0.02"}},
       {"4 convolutions", {"conv=gcn", "layers=4", "width=128", "dropout=0.5"}},
       {"10 convolutions", {"conv=gcn", "layers=10", "width=64", "dropout=0.2", "weight_decay=0"}},
   };
