@@ -110,7 +110,7 @@ Config resolve(const Settings& s, const Dataset& data) {
   if (preset) {
     apply_preset(config, own_preset ? data.name : s.preset);
     log("preset {}", config.preset);
-  } else {
+  } else if (s.config_file.empty() || !tries_shapes(model)) {  // a file says what shape it wants
     config = default_config(data, model, wanted_split(s, model), interrupted);
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);

@@ -160,6 +160,10 @@ std::string default_model(const Dataset& data) {
   return data.nodes() > kLargeGraph ? "spexphormer" : std::string(kLocal);
 }
 
+bool tries_shapes(const std::string& model) {
+  return model == kLocal;
+}
+
 Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split,
                       const Stop& stop) {
   Config config(model);

@@ -23,6 +23,9 @@ DataFacts facts_of(const Dataset& data, const Split& split);
 // What is trained where no model was asked for.
 std::string default_model(const Dataset& data);
 
+// Whether default_config trains some shapes of this model to choose among them.
+bool tries_shapes(const std::string& model);
+
 // `split` is that of the run: shapes of the network with a local branch are tried on its validation
 // nodes. Says what was chosen, and why. `stop` is asked after every epoch of a trial; if it says
 // so, there is nothing to go on with, and this throws.
