@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kLargeGraph = 200'000;   // nodes; above, batches and fewer layers
 constexpr size_t kLargestTrial = 30'000;  // nodes that shapes are tried on
 constexpr size_t kMostTrialEdges = 3'000'000;
-constexpr size_t kPatience = 100;   // evaluations
-constexpr double kWorthIt = 0.002;  // gain for which attention, which takes time, is added
+constexpr size_t kPatience = 100;     // evaluations
+constexpr double kLeastGain = 0.002;  // of a shape that takes more time
 constexpr std::string_view kLocal = "spexphormer-local";
 
 // The paper's network.
@@ -85,6 +85,14 @@ size_t trial_epochs(const DataFacts& facts) {
   return facts.nodes <= 5000 ? 200 : 100;
 }
 
+// By how much a shape must beat the simpler ones before it: half a standard error of a share
+// measured on the validation nodes, so that a few of them do not decide.
+double worthwhile_gain(double score, const DataFacts& facts) {
+  double share = std::clamp(score, 0.0, 1.0);
+  double nodes = static_cast<double>(std::max<size_t>(1, facts.validation_nodes));
+  return std::max(kLeastGain, 0.5 * std::sqrt(share * (1 - share) / nodes));
+}
+
 // The best shape, and then whether attention adds to it.
 Config choose_shape(const Dataset& data, const Config& start, const DataFacts& facts,
                     const Stop& stop) {
@@ -92,21 +100,21 @@ Config choose_shape(const Dataset& data, const Config& start, const DataFacts& f
   double best_score = -1e30;
   std::string what, scores;
   size_t epochs = trial_epochs(facts);
-  auto consider = [&](const std::string& name, const Config& config, double gain) {
+  auto consider = [&](const std::string& name, const Config& config) {
     double score = tried(data, config, epochs, stop);
     scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", name, 100 * score);
-    if (!(score > best_score + gain)) return;
+    if (!(score > best_score + worthwhile_gain(best_score, facts))) return;
     best_score = score;
     best = config;
     what = name;
   };
   Config plain = with(start, {"attention_layers=0", fmt::format("patience={}", kPatience)});
-  for (const Candidate& each : candidates()) consider(each.what, with(plain, each.settings), 0.0);
-  consider(what + " and attention", with(best, {"attention_layers=1"}), kWorthIt);
-  log("no preset: {} nodes, {} of them for training, whose edges join equal classes {:.2f} more "
-      "often "
-      "than chance would (1: always)",
-      facts.nodes, facts.train_nodes, facts.homophily);
+  for (const Candidate& each : candidates()) consider(each.what, with(plain, each.settings));
+  consider(what + " and attention", with(best, {"attention_layers=1"}));
+  log("no preset: {} nodes, {} for training{}", facts.nodes, facts.train_nodes,
+      std::isnan(facts.homophily)
+          ? ""
+          : fmt::format("; homophily among those {:.2f} (0: by chance)", facts.homophily));
   log("tried for {} epochs each, by {} validation nodes: {}", epochs, facts.validation_nodes,
       scores);
   log("chosen: {}", what);
