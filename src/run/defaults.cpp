@@ -67,7 +67,7 @@ Config with(Config config, const std::vector<std::string>& settings) {
 }
 
 // The best validation metric of a short training.
-double tried(const Dataset& data, Config config, size_t epochs, const Stop& stop) {
+double tried(const PreparedData& data, Config config, size_t epochs, const Stop& stop) {
   Recipe& recipe = config.final().recipe;
   recipe.epochs = epochs;
   recipe.patience = epochs / 3;
@@ -96,12 +96,13 @@ double worthwhile_gain(double score, const DataFacts& facts) {
 // The best shape, and then whether attention adds to it.
 Config choose_shape(const Dataset& data, const Config& start, const DataFacts& facts,
                     const Stop& stop) {
+  PreparedData prepared = prepare(data, start.features);
   Config best = start;
   double best_score = -1e30;
   std::string what, scores;
   size_t epochs = trial_epochs(facts);
   auto consider = [&](const std::string& name, const Config& config) {
-    double score = tried(data, config, epochs, stop);
+    double score = tried(prepared, config, epochs, stop);
     scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", name, 100 * score);
     if (!(score > best_score + worthwhile_gain(best_score, facts))) return;
     best_score = score;
