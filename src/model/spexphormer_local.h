@@ -1,7 +1,7 @@
 // Spexphormer with a local branch: convolutions over all of the graph's own edges, a learned linear
-// residual in every layer (unless switched off), and in the last layers attention over the attention graph beside them.
-// Without attention layers it is the network of model/gnn.h; without a convolution as well, a
-// perceptron.
+// residual in every layer (unless switched off), and in the last layers attention over the
+// attention graph beside them. Without attention layers it is the network of model/gnn.h; without a
+// convolution as well, a perceptron.
 #pragma once
 
 #include <spex/model/layers.h>

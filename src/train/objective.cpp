@@ -136,7 +136,8 @@ double Objective::score(Metric metric, ConstMatrixView outputs,
       return columns ? mean_average_precision(logits, targets(labels_), nodes)
                      : average_precision(logits, classes, nodes);
     case Metric::roc_auc:
-      return columns ? mean_roc_auc(logits, targets(labels_), nodes) : roc_auc(logits, classes, nodes);
+      return columns ? mean_roc_auc(logits, targets(labels_), nodes)
+                     : roc_auc(logits, classes, nodes);
     default:
       return accuracy(logits, classes, nodes);
   }

@@ -31,7 +31,7 @@ struct TransformerOptions {
   bool scale_by_width = false;    // scores / sqrt(D)
   float clamp = 8.0F;
   bool clamp_first = false;  // scores are clamped before the temperature divides them, not after
-  bool type_bias = true;  // B
+  bool type_bias = true;     // B
   Modulation modulation = Modulation::elementwise;
   bool log_scores = false;   // a learned weight on the estimator's log-scores
   bool recompute = false;    // keep only the layers' inputs and run each part again in backward
