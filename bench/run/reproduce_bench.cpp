@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <spex/config/presets.h>
 #include <spex/core/error.h>
+#include <spex/run/defaults.h>
 #include <spex/run/run.h>
 
 #include <algorithm>

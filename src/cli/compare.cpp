@@ -67,10 +67,16 @@ void compare(const CompareCommand& request) {
   Dataset data = open_data(request.settings.data);
   CompareRequest wanted;
   wanted.out = request.out;
-  wanted.splits = splits_of(request.splits, data);
+  // Defaults may be chosen by a split's validation nodes, which are test nodes of others: each
+  // split has settings of its own.
+  std::vector<Settings> settings;
+  for (size_t split : splits_of(request.splits, data))
+    settings.emplace_back(request.settings).split = split;
+  if (settings.empty()) settings.push_back(request.settings);
   std::vector<std::string> names = words_of(request.models);
   for (const std::string& name : names)
-    wanted.configs.push_back(config_of(request.settings, name, names, data));
+    for (const Settings& each : settings)
+      wanted.configs.push_back(config_of(each, name, names, data));
   for (Config& config : wanted.configs) config.threads = use_threads(config.threads);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {

@@ -8,10 +8,12 @@
 #include <spex/core/text.h>
 #include <spex/data/generators.h>
 #include <spex/data/splits.h>
-#include <spex/run/problem.h>
+#include <spex/run/defaults.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+
+#include "cli/progress.h"
 
 namespace spex::cli {
 namespace {
@@ -40,16 +42,39 @@ void apply_preset(Config& config, const std::string& name) {
 }
 
 constexpr std::string_view kModelKey = "model=";
+constexpr std::string_view kNoPreset = "none";
+
+// Whether one of the settings belongs to a model other than this.
+bool sets_another_model(const Settings& s, const std::string& model) {
+  return std::ranges::any_of(s.assignments, [&](const std::string& assignment) {
+    std::string section = assignment.substr(0, assignment.find('.'));
+    return section != model && std::ranges::any_of(models(), [&](const ModelInfo& info) {
+             return info.name == section;
+           });
+  });
+}
 
 // The model comes first: it decides which settings there are. In order of strength: --model, --set,
-// the file.
-std::string wanted_model(const Settings& s) {
+// the file; where nothing says, the data, unless there is a preset or another model's setting.
+std::string wanted_model(const Settings& s, const Dataset& data, bool preset) {
   if (s.model) return *s.model;
   for (auto each = s.assignments.rbegin(); each != s.assignments.rend(); ++each)
     if (each->starts_with(kModelKey)) return each->substr(kModelKey.size());
   Config config;
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
-  return config.model;
+  bool open = s.chooses_model && s.config_file.empty() && !preset;
+  std::string chosen = default_model(data);
+  return open && !sets_another_model(s, chosen) ? chosen : config.model;
+}
+
+// The split that the run will use, which defaults may be judged by.
+SplitConfig wanted_split(const Settings& s, const std::string& model) {
+  Config config(model);
+  if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
+  for (const std::string& assignment : s.assignments)
+    if (assignment.starts_with("split.")) apply_setting(config, assignment);
+  if (s.split) config.split.index = *s.split;
+  return config.split;
 }
 
 }  // namespace
@@ -62,7 +87,7 @@ void add_settings(CLI::App& app, Settings& s) {
   app.add_option("DATA", s.data, "A file, folder or generator (spex data generate --help)")
       ->required();
   app.add_option("--preset", s.preset,
-                 "Settings of one of the paper's data sets (that of the data's name)")
+                 "Settings of one of the paper's data sets (that of the data's name), or none")
       ->type_name("NAME");
   app.add_option("--config", s.config_file, "Settings from a TOML file")->type_name("FILE");
   app.add_option("--set", s.assignments, "One setting, as key=value; may be repeated")
@@ -77,14 +102,16 @@ void add_settings(CLI::App& app, Settings& s) {
 }
 
 Config resolve(const Settings& s, const Dataset& data) {
+  if (s.split) stored_split(data, *s.split);  // refuses one that is not there
   bool own_preset = s.preset.empty() && s.config_file.empty() && find_preset(data.name);
-  std::string model = wanted_model(s);
+  bool preset = own_preset || !(s.preset.empty() || s.preset == kNoPreset);
+  std::string model = wanted_model(s, data, preset);
   Config config(model);
-  if (own_preset || !s.preset.empty()) {
+  if (preset) {
     apply_preset(config, own_preset ? data.name : s.preset);
     log("preset {}", config.preset);
-  } else {
-    config = default_config(data, model);
+  } else if (s.config_file.empty() || !tries_shapes(model)) {  // a file says what shape it wants
+    config = default_config(data, model, wanted_split(s, model), interrupted);
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
   for (const std::string& assignment : s.assignments)
@@ -93,10 +120,7 @@ Config resolve(const Settings& s, const Dataset& data) {
   config.data = is_generator(s.data) ? s.data : std::filesystem::absolute(s.data).string();
   if (s.seed) config.seed = *s.seed;
   if (s.seeds) config.seeds = *s.seeds;
-  if (s.split) {
-    stored_split(data, *s.split);  // refuses one that is not there
-    config.split.index = *s.split;
-  }
+  if (s.split) config.split.index = *s.split;
   if (s.threads) config.threads = *s.threads;
   require(config.seeds > 0, "--seeds must be at least 1");
   return config;

@@ -20,6 +20,7 @@ struct Settings {
   std::string config_file;
   std::vector<std::string> assignments;  // --set
   std::optional<std::string> model;
+  bool chooses_model = false;  // the data decides where nothing says which
   std::optional<size_t> seed, seeds, split, threads;
 };
 

@@ -54,6 +54,7 @@ void train(TrainCommand& request) {
   Stopwatch watch;
   Dataset data = open_data(request.settings.data);
   request.run.read_seconds = watch.seconds();
+  if (!request.run.scores.empty()) request.settings.chooses_model = false;
   Config config = resolve(request.settings, data);
   config.threads = use_threads(config.threads);
   check(config);
@@ -87,9 +88,11 @@ void add_train_command(CLI::App& app) {
   auto* command = app.add_subcommand("train", "Train a model and write a run directory");
   auto request = std::make_shared<TrainCommand>();
   add_settings(*command, request->settings);
+  request->settings.chooses_model = true;
   command
-      ->add_option("--model", request->settings.model,
-                   "What to train; spex models lists them (spexphormer)")
+      ->add_option(
+          "--model", request->settings.model,
+          "What to train; spex models lists them (that of the preset, or what suits the data)")
       ->type_name("NAME");
   command
       ->add_option("--seeds", request->settings.seeds,

@@ -11,8 +11,11 @@ namespace {
 const Words<Metric>& metric_words() {
   static const Words<Metric> words = {{"auto", Metric::automatic},
                                       {"accuracy", Metric::accuracy},
+                                      {"macro_f1", Metric::macro_f1},
                                       {"roc_auc", Metric::roc_auc},
-                                      {"r2", Metric::r2}};
+                                      {"average_precision", Metric::average_precision},
+                                      {"r2", Metric::r2},
+                                      {"mae", Metric::mae}};
   return words;
 }
 
@@ -88,7 +91,8 @@ void SplitConfig::list(SettingList& s) {
   s.add("counts", counts,
         "random split instead: training nodes of each class, validation, test; 20/500/1000");
   s.add("seed", seed, {0, 1e18}, "seed of the random split");
-  s.add("metric", metric, metric_words(), "auto, accuracy, roc_auc or r2");
+  s.add("metric", metric, metric_words(),
+        "auto, accuracy, macro_f1, roc_auc, average_precision, r2 or mae (its negative)");
 }
 
 std::vector<Structure> FeatureConfig::parts() const {

@@ -27,6 +27,7 @@ void EstimatorOptions::list(SettingList& s) {
   s.add("lambda", lambda, {0, 1e6}, "epochs at temperature 1");
   s.add("gamma", gamma, {0, 1, Range::above}, "factor per epoch after that");
   s.add("tau_min", tau_min, {0, 1, Range::above}, "lowest temperature");
+  s.add("clamp_first", clamp_first, "clamp scores before the temperature divides them, not after");
   s.add("tries", estimators, {1, 1000}, "estimators to train; the best on validation is kept");
 }
 
@@ -40,8 +41,11 @@ Needs EstimatorOptions::needs() const {
   return needs;
 }
 
+// Deep networks with a local branch attend in their last layers: the scores of the last layer serve
+// them all.
 void EstimatorOptions::serve(const Needs& next) {
-  if (layers == 0) layers = next.layers;
+  if (layers > 0) return;
+  layers = next.local ? std::min(next.layers, kLayersAlone) : next.layers;
 }
 
 double EstimatorOptions::temperature(size_t epoch) const {
@@ -59,6 +63,7 @@ std::unique_ptr<Model> EstimatorOptions::make(const Shape& shape, uint64_t seed)
   t.normalize_values = normalize_values;
   t.scale_by_width = scale_by_width;
   t.modulation = modulation;
+  t.clamp_first = clamp_first;
   return std::make_unique<Transformer>(shape, t, seed);
 }
 

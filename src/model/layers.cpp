@@ -98,9 +98,11 @@ Var NormLayer::operator()(Tape& tape, const Var& x, const Pass& pass) const {
   Var g = tape.parameter(*gain), b = tape.parameter(*bias);
   if (kind == Norm::layer) return layer_norm(tape, x, g, b);
   if (kind == Norm::graph) return graph_norm(tape, x, g, b, tape.parameter(*alpha));
-  if (!pass.repeated) return batch_norm(tape, x, g, b, *running, pass.training);
+  std::span<const NodeId> rows;
+  if (x.rows() >= pass.counted.of) rows = pass.counted.rows;
+  if (!pass.repeated) return batch_norm(tape, x, g, b, *running, pass.training, rows);
   RunningStatistics counted_already = *running;
-  return batch_norm(tape, x, g, b, counted_already, pass.training);
+  return batch_norm(tape, x, g, b, counted_already, pass.training, rows);
 }
 
 Dense::Dense(Maker maker, const std::string& name, size_t width)

@@ -17,6 +17,7 @@
 #include "model/sgc.h"
 #include "model/sgformer.h"
 #include "model/sign.h"
+#include "model/spexphormer_local.h"
 
 namespace spex {
 namespace {
@@ -64,6 +65,8 @@ const std::vector<ModelInfo>& models() {
        {},
        options<SpexphormerOptions>,
        "estimator"},
+      {"spexphormer-local", "deep convolutions with attention beside the last ones",
+       plain(500, 0.01, 5e-4), options<SpexphormerLocalOptions>, "estimator"},
       {"exphormer",
        "attention over the graph, an expander and self-loops: all edges",
        {},

@@ -1,15 +1,12 @@
 #include <spex/model/spexphormer.h>
 
 namespace spex {
-namespace {
 
 const Words<Sampling>& sampling_words() {
   static const Words<Sampling> words = {
       {"weighted", Sampling::weighted}, {"uniform", Sampling::uniform}, {"top", Sampling::top}};
   return words;
 }
-
-}  // namespace
 
 void SpexphormerOptions::list(SettingList& s) {
   s.add("width", width, {1, 1024}, "features per node, all heads together");

@@ -3,12 +3,14 @@
 #include <spex/ops/elementwise.h>
 #include <spex/ops/rows.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace spex {
 namespace {
 
 constexpr float kInitialValueScale = 0.25F;
+constexpr float kLargestClamp = 70.0F;  // sums of e^70 over a row are far from overflowing
 
 // Which of a layer's three dropouts a random number is for.
 enum class Site : uint32_t { attention, hidden, output, count };
@@ -126,6 +128,8 @@ Var Transformer::attend(Tape& tape, size_t index, const Var& x, const Var& queri
   options.scale_by_width = options_.scale_by_width;
   options.temperature = pass.temperature;
   options.clamp = options_.clamp;
+  if (options_.clamp_first)
+    options.clamp = std::min(options_.clamp / pass.temperature, kLargestClamp);
   bool folded =
       neighbourhood.sampled && options_.heads == 1 && !layer.value_scale && !edge_encoder_;
   if (folded) {

@@ -1,8 +1,10 @@
-// Batch norm and graph norm: both normalise each column by statistics over all rows. With center m
+// Batch norm and graph norm: both normalise each column by statistics over rows. With center m
 // (the mean, or alpha times the mean), c = x - m and s = 1 / sqrt(variance + epsilon), both are
 // y = gain s c + bias. Kept for backward: x, and m and s per column.
+#include <spex/core/threads.h>
 #include <spex/ops/norms.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/checks.h"
@@ -78,8 +80,31 @@ void update(RunningStatistics& running, const ColumnMoments& batch, size_t rows)
   }
 }
 
+constexpr size_t kBlockRows = 256;
+
+Matrix gather(ConstMatrixView x, std::span<const NodeId> rows) {
+  Matrix part(rows.size(), x.cols, MemoryTag::activations);
+  parallel_for(rows.size(), kBlockRows, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) std::copy_n(x.row(rows[i]), x.cols, part.view().row(i));
+  });
+  return part;
+}
+
+// dy <- dy + q (x - center) + r in the rows.
+void add_statistics_part(MatrixView dy, ConstMatrixView x, std::span<const NodeId> rows,
+                         std::span<const float> center, const ColumnBackward& map) {
+  parallel_for(rows.size(), kBlockRows, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      float* out = dy.row(rows[i]);
+      const float* in = x.row(rows[i]);
+      for (size_t c = 0; c < x.cols; ++c) out[c] += map.q[c] * (in[c] - center[c]) + map.r[c];
+    }
+  });
+}
+
 // The statistics that batch norm normalises with.
-ColumnMoments batch_moments(ConstMatrixView x, RunningStatistics& running, bool training) {
+ColumnMoments batch_moments(ConstMatrixView x, RunningStatistics& running, bool training,
+                            std::span<const NodeId> counted) {
   if (running.mean.empty() && running.variance.empty()) {
     running.mean.assign(x.cols, 0.0F);
     running.variance.assign(x.cols, 1.0F);
@@ -89,37 +114,43 @@ ColumnMoments batch_moments(ConstMatrixView x, RunningStatistics& running, bool 
   if (!training)
     return {{running.mean.begin(), running.mean.end()},
             {running.variance.begin(), running.variance.end()}};
-  ColumnMoments moments = column_moments(x);
-  update(running, moments, x.rows);
+  bool all = counted.empty();
+  ColumnMoments moments = all ? column_moments(x) : column_moments(gather(x, counted));
+  update(running, moments, all ? x.rows : counted.size());
   return moments;
 }
 
 }  // namespace
 
-// In training, with xhat = s c: dx = gain s (dy - mean(dy) - xhat mean(dy xhat)). In evaluation the
-// statistics are constants: dx = gain s dy.
+// In training, with xhat = s c and n rows counted: dx = gain s (dy - [counted] (sum(dy) + xhat
+// sum(dy xhat)) / n), the sums over all rows. In evaluation the statistics are constants: dx = gain
+// s dy.
 Var batch_norm(Tape& tape, const Var& x, const Var& gain, const Var& bias,
-               RunningStatistics& running, bool training) {
+               RunningStatistics& running, bool training, std::span<const NodeId> counted) {
   check(x, gain, bias, "batch_norm");
-  ColumnMoments moments = batch_moments(x.value(), running, training);
+  ColumnMoments moments = batch_moments(x.value(), running, training, counted);
   std::vector<double> inverse;
   for (double variance : moments.variance) inverse.push_back(inverse_deviation(variance));
   Matrix y = normalise(x.value(), moments.mean, inverse, gain, bias);
   return tape.result_owning(
       Tape::share(std::move(y)), {x, gain, bias},
-      [kx = x.keep(), kgain = gain.keep(), dx = x.gradient(), training,
+      [kx = x.keep(), kgain = gain.keep(), dx = x.gradient(), training, counted,
        kept = columns(moments.mean, std::move(inverse), gain, bias)](Matrix dy) {
         ConstMatrixView xv = kx->view();
         ColumnDots sums = kept.sums(dy, xv);
         if (!dx) return;
-        double over_n = training ? 1.0 / static_cast<double>(xv.rows) : 0.0;
-        ColumnBackward map;
+        bool all = counted.empty();
+        double over_n = training ? 1.0 / static_cast<double>(all ? xv.rows : counted.size()) : 0.0;
+        ColumnBackward through_all, through_counted;
         for (size_t c = 0; c < xv.cols; ++c) {
           double s = kept.inverse[c];
           double p = kgain->view()(0, c) * s;
-          push(map, p, -p * s * s * sums.dot[c] * over_n, -p * sums.sum[c] * over_n);
+          double q = -p * s * s * sums.dot[c] * over_n, r = -p * sums.sum[c] * over_n;
+          push(through_all, p, all ? q : 0.0, all ? r : 0.0);
+          push(through_counted, 0.0, q, r);
         }
-        apply(dy, xv, kept.center, map);
+        apply(dy, xv, kept.center, through_all);
+        if (!all && training) add_statistics_part(dy, xv, counted, kept.center, through_counted);
         dx->give(std::move(dy));
       });
 }

@@ -107,8 +107,9 @@ std::optional<Comparison> compare_models(const Dataset& data, const CompareReque
   Comparison comparison;
   comparison.data = data.name;
   for (const Config& each : request.configs) {
-    ComparedModel& model = comparison.models.emplace_back();
-    model.model = each.model;
+    if (comparison.models.empty() || comparison.models.back().model != each.model)
+      comparison.models.emplace_back().model = each.model;
+    ComparedModel& model = comparison.models.back();
     PreparedData prepared = prepare(data, each.features);
     std::vector<size_t> splits = request.splits;
     if (splits.empty()) splits = {each.split.index};

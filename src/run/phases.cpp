@@ -16,12 +16,16 @@ AdamOptions adam(const Recipe& recipe) {
 }
 
 // A batch that does not compute more than is asked for, where the model can be run on one; else
-// what training used, whose evaluation is of the whole graph.
+// what training used, whose evaluation is of the whole graph. Where training drew from the graph's
+// own edges, so does prediction: a batch of all nodes would see all.
 size_t prediction_batch(const Phase& phase, const Ground& ground, size_t asked, size_t batch) {
   Needs needs = phase.model->needs();
   if (needs.batching == Batching::none || needs.evaluates_whole()) return phase.recipe.batch_size;
-  if (batch > 0) return batch;
-  return std::max<size_t>(1, ground.data.nodes() <= kWholeUpTo ? asked : kBatch);
+  size_t nodes = ground.data.nodes(), trained = phase.recipe.batch_size;
+  bool draws_local = needs.batching == Batching::sampled && needs.local;
+  if (draws_local && (trained == 0 || trained >= nodes)) return 0;
+  if (batch == 0) batch = std::max<size_t>(1, nodes <= kWholeUpTo ? asked : kBatch);
+  return draws_local ? std::min(batch, nodes - 1) : batch;
 }
 
 }  // namespace
@@ -36,6 +40,8 @@ Shape shape_of(const Ground& ground, const Config& config) {
 bool train_phase(const Phase& phase, Model& model, const Problem& problem, const Config& config,
                  size_t seed, TrainState& state, const TrainerHooks& hooks) {
   Objective objective(problem.data.labels, config.split.metric, problem.preparation.targets);
+  if (phase.recipe.class_weights == ClassWeights::balanced)
+    objective.balance(problem.split.train.span());
   Adam optimiser(model.parameters(), adam(phase.recipe));
   auto batches = make_batches(problem, problem.split.train.span(), phase.model->needs(),
                               {phase.recipe.batch_size, seed});

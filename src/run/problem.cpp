@@ -10,7 +10,6 @@
 #include <spex/data/structure.h>
 #include <spex/graph/builder.h>
 #include <spex/graph/expander.h>
-#include <spex/model/spexphormer.h>
 #include <spex/run/problem.h>
 #include <spex/sample/balls.h>
 #include <spex/train/objective.h>
@@ -20,8 +19,6 @@
 
 namespace spex {
 namespace {
-
-constexpr size_t kLargeGraph = 200'000;  // nodes; above, batches and fewer layers
 
 // Nodes without a class can be neither learned from nor judged.
 SharedArray<NodeId> labelled(const SharedArray<NodeId>& part, const Labels& labels) {
@@ -197,27 +194,6 @@ PlanInput plan_input(const Dataset& data, const Config& config) {
   in.symmetric = data.graph.symmetric;
   in.edge_features = data.edge_feature_count;
   return in;
-}
-
-Config default_config(const Dataset& data, const std::string& model) {
-  Config config(model);
-  if (model != "spexphormer") return config;
-  bool large = data.nodes() > kLargeGraph;
-  auto& final = config.options<SpexphormerOptions>("spexphormer");
-  Recipe& recipe = config.final().recipe;
-  final.degrees = large ? std::vector<size_t>{10, 10} : std::vector<size_t>{10, 5, 5, 5};
-  final.width = large ? 128 : 64;
-  final.heads = large ? 1 : 2;
-  final.dropout = large ? 0.2 : 0.3;
-  recipe.batch_size = large ? 1000 : 0;
-  recipe.learning_rate = large ? 0.001 : 0.01;
-  config.options<EstimatorOptions>("estimator").width = large ? 8 : 4;
-  log("no preset: {} layers sampling {} neighbours, width {}, {} heads, {}; expander degree {}",
-      final.degrees.size(), fmt::join(final.degrees, "/"), final.width, final.heads,
-      large ? fmt::format("batches of {}", recipe.batch_size)
-            : std::string("the whole graph at once"),
-      config.expander.degree);
-  return config;
 }
 
 }  // namespace spex

@@ -18,6 +18,11 @@ void fields(auto& io, SeedResult& s) {
   io("best_epoch", s.best_epoch);
 }
 
+void fields(auto& io, MetricValue& m) {
+  io("name", m.name);
+  io("value", m.value);
+}
+
 void fields(auto& io, RunSummary& s) {
   io("data", s.data);
   io("synthetic", s.synthetic);
@@ -44,6 +49,7 @@ void fields(auto& io, RunSummary& s) {
     inner("peak_bytes", s.final.peak_bytes);
     inner("parameters", s.final.parameters);
   });
+  io("test_metrics", s.test_metrics);
   io("threads", s.threads);
   io("seconds", s.seconds);
   io("peak_rss_bytes", s.peak_rss_bytes);

@@ -172,7 +172,8 @@ class TrainingRun {
   }
 
   // Predictions for every node where one pass gives them all, else for the test nodes.
-  void predict_nodes(const SavedModel& saved, Model& model, RunDetails& details) {
+  std::vector<MetricValue> predict_nodes(const SavedModel& saved, Model& model,
+                                         RunDetails& details) {
     std::span<const NodeId> test = problem_.split.test.span();
     Predictions predictions;
     predictions.meaning = saved.meaning;
@@ -196,6 +197,18 @@ class TrainingRun {
       logits = std::move(chosen);
     }
     analyse_predictions(details, problem_.data, logits, test);
+    return metrics_of(logits, test);
+  }
+
+  // Of logits that have a row for each of `nodes`.
+  std::vector<MetricValue> metrics_of(const Matrix& logits, std::span<const NodeId> nodes) const {
+    Matrix all = Matrix::zeros(problem_.data.nodes(), logits.cols(), MemoryTag::activations);
+    for (size_t i = 0; i < nodes.size(); ++i)
+      copy(all.view().block(nodes[i], 1), logits.view().block(i, 1));
+    std::vector<MetricValue> values;
+    for (const auto& [name, value] : objective_.all_scores(all, nodes))
+      values.push_back({name, value});
+    return values;
   }
 
   std::vector<PipelineStep> make_steps() {
@@ -221,7 +234,7 @@ class TrainingRun {
     std::unique_ptr<Model> model = saved.make();
     RunRecord& record = result.record;
     analyse_degrees(record.details, problem_.data.graph);
-    predict_nodes(saved, *model, record.details);
+    std::vector<MetricValue> test_metrics = predict_nodes(saved, *model, record.details);
     if (const Scores* scores = problem_.scores_or_null())
       record.details.attention = analyse_attention(*scores, problem_.attention,
                                                    saved.phase.model->needs().sampling.degrees);
@@ -230,6 +243,7 @@ class TrainingRun {
     record.details.steps = make_steps();
     record.summary = summarise_run(problem_, config_, folder_.records());
     record.summary.metric = name(objective_.metric());
+    record.summary.test_metrics = std::move(test_metrics);
     record.summary.final.parameters = model->parameters().count();
     if (record.summary.estimator.epochs > 0)
       record.summary.estimator.parameters = count_parameters(config_.phases.front(), shape_);

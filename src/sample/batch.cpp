@@ -99,8 +99,8 @@ BatchBuilder::Draws BatchBuilder::make_draws(const Sampler* sampler, std::vector
   size_t largest = std::max<size_t>(1, largest_degree(sampler->graph()));
   for (size_t& degree : degrees) {
     degree = std::min(degree, largest);  // more would only make the rows of the matrix longer
-    require(degree > 0 && degree <= std::numeric_limits<uint16_t>::max(),
-            "a layer cannot sample {} neighbours; 1 to 65535 are possible", degree);
+    require(degree <= std::numeric_limits<uint16_t>::max(),
+            "a layer cannot sample {} neighbours; 65535 are possible", degree);
   }
   return {sampler, std::move(degrees), log_scores};
 }

@@ -62,6 +62,7 @@ size_t Sampler::draw_from(EdgeOffset begin, EdgeOffset end, size_t layer, size_t
     for (EdgeOffset e = begin; e < end; ++e) edges[e - begin] = e;
     return end - begin;
   }
+  if (k == 0) return 0;
   thread_local std::vector<int32_t> scratch;  // grows to the largest degree met
   scratch.resize(std::max<size_t>(scratch.size(), end - begin + kRowPadding));
   std::span<int32_t> keys(scratch.data(), end - begin);

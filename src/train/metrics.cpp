@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace spex {
@@ -103,19 +104,36 @@ void check_targets(ConstMatrixView values, ConstMatrixView targets, std::span<co
   for (NodeId row : rows) check_row(row, values.rows, what);
 }
 
+void check_classes(ConstMatrixView logits, std::span<const int32_t> classes,
+                   std::span<const NodeId> rows, const char* what) {
+  require(classes.size() == logits.rows, "{}: {} classes for {} rows", what, classes.size(),
+          logits.rows);
+  for (NodeId row : rows) check_row(row, logits.rows, what);
+}
+
+// The class of the largest logit. One column: class 1 if positive.
+int32_t predicted_class(ConstMatrixView logits, NodeId row) {
+  const float* z = logits.row(row);
+  if (logits.cols == 1) return z[0] > 0.0F ? 1 : 0;
+  return static_cast<int32_t>(std::max_element(z, z + logits.cols) - z);
+}
+
+// That the model gives to it.
+double predicted_probability(ConstMatrixView logits, NodeId row) {
+  const float* z = logits.row(row);
+  if (logits.cols == 1) return 1.0 / (1.0 + std::exp(-std::abs(double{z[0]})));
+  double largest = *std::max_element(z, z + logits.cols), sum = 0;
+  for (size_t c = 0; c < logits.cols; ++c) sum += std::exp(z[c] - largest);
+  return 1.0 / sum;
+}
+
 }  // namespace
 
 double accuracy(ConstMatrixView logits, std::span<const int32_t> classes,
                 std::span<const NodeId> rows) {
-  require(classes.size() == logits.rows, "accuracy: {} classes for {} rows", classes.size(),
-          logits.rows);
+  check_classes(logits, classes, rows, "accuracy");
   size_t right = 0;
-  for (NodeId row : rows) {
-    check_row(row, logits.rows, "accuracy");
-    const float* z = logits.row(row);
-    auto best = logits.cols == 1 ? (z[0] > 0.0F ? 1 : 0) : std::max_element(z, z + logits.cols) - z;
-    right += best == classes[row] ? 1 : 0;
-  }
+  for (NodeId row : rows) right += predicted_class(logits, row) == classes[row] ? 1 : 0;
   return rows.empty() ? kUndefined : static_cast<double>(right) / static_cast<double>(rows.size());
 }
 
@@ -149,6 +167,103 @@ double mean_roc_auc(ConstMatrixView logits, ConstMatrixView targets, std::span<c
   check_targets(logits, targets, rows, "mean_roc_auc");
   return mean_over_columns(logits.cols,
                            [&](size_t c) { return column_area(logits, targets, rows, c); });
+}
+
+double macro_f1(ConstMatrixView logits, std::span<const int32_t> classes,
+                std::span<const NodeId> rows) {
+  check_classes(logits, classes, rows, "macro_f1");
+  size_t count = std::max<size_t>(2, logits.cols);
+  std::vector<double> right(count), predicted(count), present(count);
+  for (NodeId row : rows) {
+    auto guess = static_cast<size_t>(predicted_class(logits, row));
+    auto truth = static_cast<size_t>(classes[row]);
+    ++predicted[guess];
+    ++present[truth];
+    if (guess == truth) ++right[truth];
+  }
+  double sum = 0, occurring = 0;
+  for (size_t c = 0; c < count; ++c) {
+    if (present[c] == 0) continue;
+    sum += 2 * right[c] / (predicted[c] + present[c]);
+    ++occurring;
+  }
+  return occurring > 0 ? sum / occurring : kUndefined;
+}
+
+double average_precision(std::span<const float> scores, std::span<const uint8_t> positives) {
+  require(scores.size() == positives.size(), "average_precision: {} labels for {} scores",
+          positives.size(), scores.size());
+  std::vector<uint32_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0U);
+  for (float score : scores)
+    if (std::isnan(score)) return kUndefined;
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] > scores[b]; });
+  double found = 0, sum = 0;
+  for (size_t i = 0; i < order.size();) {
+    double here = 0;
+    float score = scores[order[i]];
+    for (; i < order.size() && scores[order[i]] == score; ++i) here += positives[order[i]] ? 1 : 0;
+    found += here;
+    sum += here * found / static_cast<double>(i);
+  }
+  return found > 0 ? sum / found : kUndefined;
+}
+
+double average_precision(ConstMatrixView logits, std::span<const int32_t> classes,
+                         std::span<const NodeId> rows) {
+  check_classes(logits, classes, rows, "average_precision");
+  std::vector<float> scores;
+  std::vector<uint8_t> positives;
+  for (NodeId row : rows) {
+    scores.push_back(logits(row, 0));
+    positives.push_back(classes[row] == 1);
+  }
+  return average_precision(scores, positives);
+}
+
+double mean_average_precision(ConstMatrixView logits, ConstMatrixView targets,
+                              std::span<const NodeId> rows) {
+  check_targets(logits, targets, rows, "mean_average_precision");
+  return mean_over_columns(logits.cols, [&](size_t c) {
+    std::vector<float> scores;
+    std::vector<uint8_t> positives;
+    for (NodeId row : rows) {
+      if (std::isnan(targets(row, c))) continue;
+      scores.push_back(logits(row, c));
+      positives.push_back(targets(row, c) > 0.5F);
+    }
+    return average_precision(scores, positives);
+  });
+}
+
+double calibration_error(ConstMatrixView logits, std::span<const int32_t> classes,
+                         std::span<const NodeId> rows) {
+  check_classes(logits, classes, rows, "calibration_error");
+  constexpr size_t kBins = 15;
+  struct Bin {
+    double probability = 0, right = 0;
+  } bins[kBins];
+  for (NodeId row : rows) {
+    double probability = predicted_probability(logits, row);
+    if (std::isnan(probability)) return kUndefined;
+    auto at = std::min(kBins - 1, static_cast<size_t>(probability * kBins));
+    bins[at].probability += probability;
+    bins[at].right += predicted_class(logits, row) == classes[row] ? 1 : 0;
+  }
+  double sum = 0;
+  for (const Bin& bin : bins) sum += std::abs(bin.right - bin.probability);
+  return rows.empty() ? kUndefined : sum / static_cast<double>(rows.size());
+}
+
+double mean_absolute_error(ConstMatrixView prediction, ConstMatrixView targets,
+                           std::span<const NodeId> rows) {
+  check_targets(prediction, targets, rows, "mean_absolute_error");
+  double sum = 0, count = 0;
+  for (NodeId row : rows)
+    for (size_t c = 0; c < targets.cols; ++c)
+      if (!std::isnan(targets(row, c)))
+        sum += std::abs(double{prediction(row, c)} - targets(row, c)), ++count;
+  return count > 0 ? sum / count : kUndefined;
 }
 
 double r2(ConstMatrixView prediction, ConstMatrixView targets, std::span<const NodeId> rows) {

@@ -3,6 +3,8 @@
 #include <spex/train/metrics.h>
 #include <spex/train/objective.h>
 
+#include <algorithm>
+
 namespace spex {
 namespace {
 
@@ -18,25 +20,28 @@ Metric default_metric(const Labels& labels) {
   return Metric::r2;
 }
 
-void check_metric(const Labels& labels, Metric metric) {
-  bool fits = false;
+bool fits(const Labels& labels, Metric metric) {
+  bool classes = labels.task == Task::classes, regression = labels.task == Task::regression;
   switch (metric) {
     case Metric::accuracy:
-      fits = labels.task == Task::classes;
-      break;
+    case Metric::macro_f1:
+      return classes;
     case Metric::roc_auc:
-      fits = labels.task == Task::binary_labels ||
-             (labels.task == Task::classes && labels.outputs == 2);
-      break;
+    case Metric::average_precision:
+      return labels.task == Task::binary_labels || (classes && labels.outputs == 2);
     case Metric::r2:
-      fits = labels.task == Task::regression;
-      break;
+    case Metric::mae:
+      return regression;
     case Metric::automatic:
       break;
   }
-  require(fits, "the metric {} does not fit labels with {} {}; leave split.metric at auto",
-          name(metric), labels.outputs,
-          labels.task == Task::classes ? "classes" : "values per node");
+  return false;
+}
+
+void check_metric(const Labels& labels, Metric metric) {
+  require(fits(labels, metric),
+          "the metric {} does not fit labels with {} {}; leave split.metric at auto", name(metric),
+          labels.outputs, labels.task == Task::classes ? "classes" : "values per node");
 }
 
 ConstMatrixView targets(const Labels& labels) {
@@ -68,8 +73,33 @@ Var Objective::loss_on(Tape& tape, const Var& logits, std::span<const int32_t> c
   return softmax_cross_entropy(tape, logits, classes, rows, weights);
 }
 
+void Objective::balance(std::span<const NodeId> train) {
+  if (labels_.task != Task::classes) return;
+  std::vector<float> counts(labels_.outputs, 0.0F);
+  for (NodeId node : train) ++counts[static_cast<size_t>(labels_.classes[node])];
+  auto present = static_cast<float>(
+      std::count_if(counts.begin(), counts.end(), [](float c) { return c > 0; }));
+  class_weights_.clear();
+  for (float count : counts)
+    class_weights_.push_back(count > 0 ? static_cast<float>(train.size()) / (present * count) : 1);
+}
+
+// The batch's own weights, times those of the classes.
+std::span<const float> Objective::weights_of(std::span<const NodeId> nodes,
+                                             std::span<const float> weights, size_t rows) {
+  if (class_weights_.empty()) return weights;
+  batch_weights_.resize(rows);
+  for (size_t i = 0; i < rows; ++i) {
+    int32_t label = labels_.classes[nodes.empty() ? i : nodes[i]];
+    float weight = label < 0 ? 1.0F : class_weights_[static_cast<size_t>(label)];
+    batch_weights_[i] = weights.empty() ? weight : weight * weights[i];
+  }
+  return batch_weights_;
+}
+
 Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
-                    std::span<const NodeId> rows, std::span<const float> weights) {
+                    std::span<const NodeId> rows, std::span<const float> row_weights) {
+  std::span<const float> weights = weights_of(nodes, row_weights, logits.rows());
   if (nodes.empty())
     return loss_on(tape, logits, labels_.classes.span(), targets(learned_), rows, weights);
   if (labels_.task == Task::classes) {
@@ -83,7 +113,8 @@ Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes
   return loss_on(tape, logits, batch_classes_, batch_values_.view(), rows, weights);
 }
 
-double Objective::score(ConstMatrixView outputs, std::span<const NodeId> nodes) const {
+double Objective::score(Metric metric, ConstMatrixView outputs,
+                        std::span<const NodeId> nodes) const {
   Matrix unscaled;
   ConstMatrixView logits = outputs;
   if (!scaling_.scale.empty()) {
@@ -92,10 +123,41 @@ double Objective::score(ConstMatrixView outputs, std::span<const NodeId> nodes) 
     unscale(unscaled, scaling_);
     logits = unscaled;
   }
-  if (metric_ == Metric::r2) return r2(logits, targets(labels_), nodes);
-  if (metric_ == Metric::accuracy) return accuracy(logits, labels_.classes.span(), nodes);
-  if (labels_.task == Task::binary_labels) return mean_roc_auc(logits, targets(labels_), nodes);
-  return roc_auc(logits, labels_.classes.span(), nodes);
+  bool columns = labels_.task == Task::binary_labels;
+  std::span<const int32_t> classes = labels_.classes.span();
+  switch (metric) {
+    case Metric::r2:
+      return r2(logits, targets(labels_), nodes);
+    case Metric::mae:
+      return -mean_absolute_error(logits, targets(labels_), nodes);
+    case Metric::macro_f1:
+      return macro_f1(logits, classes, nodes);
+    case Metric::average_precision:
+      return columns ? mean_average_precision(logits, targets(labels_), nodes)
+                     : average_precision(logits, classes, nodes);
+    case Metric::roc_auc:
+      return columns ? mean_roc_auc(logits, targets(labels_), nodes)
+                     : roc_auc(logits, classes, nodes);
+    default:
+      return accuracy(logits, classes, nodes);
+  }
+}
+
+double Objective::score(ConstMatrixView logits, std::span<const NodeId> nodes) const {
+  return score(metric_, logits, nodes);
+}
+
+std::vector<Objective::Named> Objective::all_scores(ConstMatrixView logits,
+                                                    std::span<const NodeId> nodes) const {
+  std::vector<Named> scores;
+  for (Metric metric : {Metric::accuracy, Metric::macro_f1, Metric::roc_auc,
+                        Metric::average_precision, Metric::r2, Metric::mae})
+    if (fits(labels_, metric))
+      scores.push_back({std::string(name(metric)), score(metric, logits, nodes)});
+  if (labels_.task == Task::classes)
+    scores.push_back(
+        {"calibration_error", calibration_error(logits, labels_.classes.span(), nodes)});
+  return scores;
 }
 
 }  // namespace spex

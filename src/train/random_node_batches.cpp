@@ -50,7 +50,7 @@ class RandomNodeBatches : public Batches {
     }
     Neighbourhood neighbourhood = whole_neighbourhood(graphs);
     BatchFeatures features(ground_.data.features, nodes);
-    use({features.input(), &neighbourhood, nodes, rows, {}, 0});
+    use({features.input(), &neighbourhood, nodes, rows, {}, 0, {}});
   }
 
   const Ground& ground_;

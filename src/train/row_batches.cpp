@@ -28,7 +28,7 @@ class RowBatches : public Batches {
       size_t count = std::min(options_.batch_size, nodes.size() - begin);
       std::span<const NodeId> targets = std::span(nodes).subspan(begin, count);
       BatchFeatures features(ground_.data.features, targets);
-      use({features.input(), &nobody, targets, std::span(places_).first(count), {}, 0});
+      use({features.input(), &nobody, targets, std::span(places_).first(count), {}, 0, {}});
     }
   }
 

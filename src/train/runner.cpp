@@ -26,6 +26,7 @@ double Runner::train_step(const Step& step, const EpochSettings& settings) {
   Pass pass = training_pass(settings);
   Var penalty;
   pass.penalty = &penalty;
+  pass.counted = step.counted;
   Var logits = t_.model.forward(tape, step.input, *step.neighbourhood, pass);
   Var loss = t_.objective.loss(tape, logits, step.nodes, step.rows, step.weights);
   if (penalty) loss = add(tape, loss, penalty);
@@ -81,6 +82,7 @@ std::string Runner::find_not_finite(const EpochSettings& settings) {
   t_.batches.train(settings.epoch, [&](const Step& step) {
     if (!found.empty()) return;
     Tape tape(false);
+    pass.counted = step.counted;
     t_.model.forward(tape, step.input, *step.neighbourhood, pass);
   });
   return found;

@@ -73,7 +73,8 @@ class SampledBatches : public Batches {
          targets,
          std::span(places_).first(batch.targets),
          {},
-         prepared.seconds});
+         prepared.seconds,
+         {}});
   }
 
   // While one batch is used the next one is prepared on another thread.

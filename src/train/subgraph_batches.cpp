@@ -76,7 +76,13 @@ class SubgraphBatches : public Batches {
     layer.edge_weights = weights.edges.span();
     layer.edge_weights_back = weights.edges_back.span();
     BatchFeatures features(ground_.data.features, nodes);
-    use({features.input(), &neighbourhood, nodes, rows, weights.losses.span(), watch.seconds()});
+    use({features.input(),
+         &neighbourhood,
+         nodes,
+         rows,
+         weights.losses.span(),
+         watch.seconds(),
+         {}});
   }
 
   const Ground& ground_;

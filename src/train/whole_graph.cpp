@@ -18,7 +18,11 @@ std::vector<NodeId> trained_part(std::span<const NodeId> train, const Needs& nee
   return part;
 }
 
-// What both kinds share: which rows count.
+constexpr size_t kFewestCounted = 16;  // training nodes that statistics can be of
+
+// What both kinds share: which rows count. Batch norm takes its statistics from the training nodes:
+// over all rows, telling those from the others would lower the loss, and what a unit learns of all
+// training nodes in common would appear with the opposite sign in the others.
 class AtOnce : public Batches {
  public:
   AtOnce(const Ground& ground, std::span<const NodeId> train, const Needs& needs)
@@ -32,12 +36,13 @@ class AtOnce : public Batches {
 
  protected:
   Step training_step(const Neighbourhood& neighbourhood) const {
-    Step step{input_, &neighbourhood, part_, places_, {}, 0};
+    Step step{input_, &neighbourhood, part_, places_, {}, 0, {}};
+    if (train_.size() >= kFewestCounted) step.counted = {train_, all_.size()};
     if (part_.empty()) step.rows = train_;
     return step;
   }
   Step evaluation_step(const Neighbourhood& neighbourhood) const {
-    return {input_, &neighbourhood, {}, all_, {}, 0};
+    return {input_, &neighbourhood, {}, all_, {}, 0, {}};
   }
 
   ModelInput input_;

@@ -33,6 +33,7 @@ struct Table {
 // A model's parameters by name, and the parts that models share, in double precision.
 struct ReferenceModel {
   std::map<std::string, Table> p;
+  std::vector<NodeId> counted = {};  // the rows that batch norm's statistics are of; none: all
 
   explicit ReferenceModel(const Parameters& parameters) {
     for (const Parameter& each : parameters) {
@@ -63,11 +64,17 @@ struct ReferenceModel {
     size_t groups = by_row ? x.rows : x.cols, count = by_row ? x.cols : x.rows;
     for (size_t g = 0; g < groups; ++g) {
       auto at = [&](size_t i) -> double& { return by_row ? y(g, i) : y(i, g); };
-      double mean = 0, squares = 0;
-      for (size_t i = 0; i < count; ++i) mean += at(i) / static_cast<double>(count);
+      auto average = [&](auto&& value) {
+        double total = 0;
+        bool all = counted.empty() || kind != Norm::batch;
+        for (size_t i = 0; all && i < count; ++i) total += value(i);
+        for (size_t i = 0; !all && i < counted.size(); ++i) total += value(counted[i]);
+        return total / static_cast<double>(all ? count : counted.size());
+      };
+      double mean = average([&](size_t i) { return at(i); });
       double shift = kind == Norm::graph ? p.at(name + ".alpha")(0, g) * mean : mean;
       for (size_t i = 0; i < count; ++i) at(i) -= shift;
-      for (size_t i = 0; i < count; ++i) squares += at(i) * at(i) / static_cast<double>(count);
+      double squares = average([&](size_t i) { return at(i) * at(i); });
       for (size_t i = 0; i < count; ++i) at(i) /= std::sqrt(squares + 1e-5);
     }
     for (size_t r = 0; r < x.rows; ++r)

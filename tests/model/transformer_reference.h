@@ -29,23 +29,6 @@ class ReferenceTransformer : public ReferenceModel {
     return linear(x, "head");
   }
 
-  TransformerOptions o;
-
- private:
-  static void scale_rows(Table& x, double length) {
-    for (size_t r = 0; r < x.rows; ++r) {
-      double squares = 0;
-      for (size_t c = 0; c < x.cols; ++c) squares += x(r, c) * x(r, c);
-      for (size_t c = 0; c < x.cols; ++c) x(r, c) *= length / std::max(std::sqrt(squares), 1e-12);
-    }
-  }
-
-  Table dense(const Table& x, const std::string& name) const {
-    Table y = relu(norm(linear(x, name + ".linear"), name + ".norm", Norm::batch));
-    scale_rows(y, 1.0);
-    return y;
-  }
-
   Table attention(const Table& x, const ReferenceRows& graph, const std::string& name,
                   double temperature) const {
     Table q = linear(x, name + ".q"), k = linear(x, name + ".k"), v = linear(x, name + ".v");
@@ -99,6 +82,23 @@ class ReferenceTransformer : public ReferenceModel {
     for (size_t f = 0; f < edge.features.size(); ++f)
       sum += edge.features[f] * modulation(features, f, d);
     return sum;
+  }
+
+  TransformerOptions o;
+
+ private:
+  static void scale_rows(Table& x, double length) {
+    for (size_t r = 0; r < x.rows; ++r) {
+      double squares = 0;
+      for (size_t c = 0; c < x.cols; ++c) squares += x(r, c) * x(r, c);
+      for (size_t c = 0; c < x.cols; ++c) x(r, c) *= length / std::max(std::sqrt(squares), 1e-12);
+    }
+  }
+
+  Table dense(const Table& x, const std::string& name) const {
+    Table y = relu(norm(linear(x, name + ".linear"), name + ".norm", Norm::batch));
+    scale_rows(y, 1.0);
+    return y;
   }
 
   double modulation(const Table& e, size_t type, size_t d) const {

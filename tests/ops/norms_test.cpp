@@ -106,6 +106,50 @@ TEST(BatchNorm, MatchesDoublePrecisionForwardAndBackward) {
   });
 }
 
+constexpr NodeId kCounted[] = {0, 2, 3, 6};
+
+Var run_counted_norm(Tape& tape, std::vector<Var>& in) {
+  RunningStatistics running;
+  return batch_norm(tape, in[0], in[1], in[2], running, true, kCounted);
+}
+
+// The statistics of some rows serve all of them.
+DoubleProgram counted_norm_program(size_t rows, size_t cols) {
+  return [=](const Doubles& in) {
+    std::vector<double> y(rows * cols);
+    for (size_t c = 0; c < cols; ++c) {
+      double mean = 0, variance = 0, n = std::size(kCounted);
+      for (NodeId r : kCounted) mean += in[0][r * cols + c] / n;
+      for (NodeId r : kCounted) variance += std::pow(in[0][r * cols + c] - mean, 2) / n;
+      for (size_t r = 0; r < rows; ++r)
+        y[r * cols + c] =
+            in[1][c] * (in[0][r * cols + c] - mean) / std::sqrt(variance + 1e-5) + in[2][c];
+    }
+    return y;
+  };
+}
+
+TEST(BatchNorm, WithStatisticsOfSomeRowsMatchesDoublePrecisionForwardAndBackward) {
+  for_shapes([](size_t rows, size_t cols) {
+    if (rows > 1)
+      expect_matches(norm_inputs(rows, cols), run_counted_norm, counted_norm_program(rows, cols),
+                     1e-4);
+  });
+}
+
+TEST(BatchNorm, KeepsTheRunningStatisticsOfTheCountedRows) {
+  std::vector<Matrix> in = norm_inputs(7, 3);
+  Tape tape;
+  RunningStatistics running;
+  batch_norm(tape, tape.variable(clone(in[0])), tape.constant(in[1].view()),
+             tape.constant(in[2].view()), running, true, kCounted);
+  double mean = 0, variance = 0;
+  for (NodeId r : kCounted) mean += in[0](r, 1) / 4.0;
+  for (NodeId r : kCounted) variance += std::pow(in[0](r, 1) - mean, 2) / 3.0;
+  EXPECT_NEAR(running.mean[1], 0.1 * mean, 1e-5);
+  EXPECT_NEAR(running.variance[1], 0.9 + 0.1 * variance, 1e-5);
+}
+
 TEST(GraphNorm, MatchesDoublePrecisionForwardAndBackward) {
   for_shapes([](size_t rows, size_t cols) {
     if (rows > 1)
@@ -124,6 +168,7 @@ TEST(NormalizeRows, MatchesDoublePrecisionForwardAndBackward) {
 TEST(Norms, GradientsMatchFiniteDifferences) {
   check_gradients(norm_inputs(6, 5), run_layer_norm);
   check_gradients(norm_inputs(6, 5), run_batch_norm);
+  check_gradients(norm_inputs(7, 5), run_counted_norm);
   check_gradients(norm_inputs(6, 5, true), run_graph_norm);
   check_gradients(matrices(random_matrix(6, 5, 1), random_matrix(1, 1, 2)), run_normalize_rows);
 }

@@ -67,6 +67,41 @@ TEST(RocAuc, OfOneLogitColumnLooksAtItsRowsOnly) {
   EXPECT_EQ(roc_auc(logits, classes, std::vector<NodeId>{0, 1, 2}), 0.5);
 }
 
+// Of three classes, rows predict 0 0 1 2 2 where 0 1 1 2 0 are right: F1 of 1/2, 2/3, 2/3.
+TEST(MacroF1, IsTheMeanOverTheClassesThatOccur) {
+  Matrix logits = Matrix::zeros(6, 4, MemoryTag::other);
+  size_t guesses[] = {0, 0, 1, 2, 2, 3};
+  for (size_t i = 0; i < 6; ++i) logits(i, guesses[i]) = 1.0F;
+  std::vector<int32_t> classes = {0, 1, 1, 2, 0, 3};
+  EXPECT_NEAR(macro_f1(logits, classes, first(5)), (0.5 + 2.0 / 3 + 2.0 / 3) / 3, 1e-12);
+  EXPECT_TRUE(std::isnan(macro_f1(logits, classes, first(0))));
+}
+
+TEST(AveragePrecision, IsThePrecisionAtEachPositive) {
+  std::vector<float> scores = {0.9F, 0.8F, 0.7F, 0.6F, 0.5F};
+  EXPECT_NEAR(average_precision(scores, std::vector<uint8_t>{1, 0, 1, 0, 1}),
+              (1.0 + 2.0 / 3 + 3.0 / 5) / 3, 1e-12);
+  std::vector<float> tied(5, 0.0F);
+  EXPECT_NEAR(average_precision(tied, std::vector<uint8_t>{1, 0, 1, 0, 1}), 0.6, 1e-12);
+  EXPECT_TRUE(std::isnan(average_precision(tied, std::vector<uint8_t>(5, 0))));
+}
+
+TEST(CalibrationError, IsTheDistanceOfConfidenceFromAccuracy) {
+  Matrix logits(4, 1, MemoryTag::other);
+  fill(logits, std::log(3.0F));  // class 1 with probability 3/4
+  EXPECT_NEAR(calibration_error(logits, std::vector<int32_t>{1, 1, 1, 0}, first(4)), 0.0, 1e-6);
+  EXPECT_NEAR(calibration_error(logits, std::vector<int32_t>{1, 0, 0, 0}, first(4)), 0.5, 1e-6);
+  Matrix many = Matrix::zeros(2, 4, MemoryTag::other);
+  EXPECT_NEAR(calibration_error(many, std::vector<int32_t>{0, 0}, first(2)), 0.75, 1e-6);
+}
+
+TEST(MeanAbsoluteError, SkipsMissingTargets) {
+  Matrix prediction = Matrix::zeros(2, 2, MemoryTag::other), targets(2, 2, MemoryTag::other);
+  float t[] = {1, kMissing, -2, 3};
+  std::copy_n(t, 4, targets.data());
+  EXPECT_NEAR(mean_absolute_error(prediction, targets, first(2)), 2.0, 1e-12);
+}
+
 TEST(MeanRocAuc, SkipsMissingTargetsAndLabelsOfOneClass) {
   Matrix logits(3, 2, MemoryTag::other), targets(3, 2, MemoryTag::other);
   float z[] = {1, 9, 2, 8, 3, 7}, t[] = {0, 1, 1, 1, kMissing, 1};

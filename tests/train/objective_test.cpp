@@ -36,6 +36,43 @@ TEST(Objective, TwoClassesBecomeOneLogitJudgedByRocAuc) {
   EXPECT_EQ(objective.score(logits, all), 0.5);
 }
 
+// Three training nodes of class 0 and one of class 1 weigh 2/3 and 2.
+TEST(Objective, BalancedClassesCountTheSame) {
+  Labels labels = classes_of(3, {0, 0, 0, 1, 2});
+  Objective objective(labels, Metric::automatic);
+  Matrix logits = random_matrix(5, 3, 1);
+  std::vector<NodeId> train = {0, 1, 2, 3};
+  auto loss_of = [&](std::span<const NodeId> rows) {
+    Tape tape;
+    return objective.loss(tape, tape.constant(logits.view()), {}, rows).value()(0, 0);
+  };
+  double plain[4], expected = 0;
+  for (NodeId i : train) plain[i] = loss_of(std::vector<NodeId>{i});
+  for (NodeId i : train) expected += plain[i] * (i == 3 ? 2.0 : 2.0 / 3) / 4;
+  objective.balance(train);
+  EXPECT_NEAR(loss_of(train), expected, 1e-6);
+  std::vector<NodeId> batch = {3, 1};
+  Matrix part(2, 3, MemoryTag::other);
+  for (size_t i = 0; i < 2; ++i) copy(part.view().block(i, 1), logits.view().block(batch[i], 1));
+  Tape tape;
+  Var loss = objective.loss(tape, tape.constant(part.view()), batch, std::vector<NodeId>{0, 1});
+  EXPECT_NEAR(loss.value()(0, 0), (plain[3] * 2 + plain[1] * 2.0 / 3) / 2, 1e-6);
+}
+
+TEST(Objective, EveryMetricThatFitsIsNamed) {
+  Labels labels = classes_of(2, {0, 1, 1, 0});
+  Matrix logits = random_matrix(4, 1, 1);
+  std::vector<NodeId> all = {0, 1, 2, 3};
+  std::vector<std::string> names;
+  for (const auto& each : Objective(labels, Metric::automatic).all_scores(logits, all))
+    names.push_back(each.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"accuracy", "macro_f1", "roc_auc", "average_precision",
+                                             "calibration_error"}));
+  Labels real = values_of(Task::regression, 1, {1, 2, 3, 4});
+  Objective by_distance(real, Metric::mae);
+  EXPECT_LT(by_distance.score(logits, all), 0.0) << "the larger, the better";
+}
+
 TEST(Objective, TaskDecidesOutputsAndMetric) {
   Labels many = classes_of(5, {0, 1, 2, 3, 4});
   EXPECT_EQ(Objective(many, Metric::automatic).outputs(), 5U);

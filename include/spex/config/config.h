@@ -11,7 +11,8 @@
 
 namespace spex {
 
-enum class Metric { automatic, accuracy, roc_auc, r2 };
+// The larger, the better, mean absolute error excepted: it is judged by its negative.
+enum class Metric { automatic, accuracy, macro_f1, roc_auc, average_precision, r2, mae };
 std::string_view name(Metric metric);
 
 struct SplitConfig {

@@ -44,6 +44,8 @@ enum class Norm { none, layer, batch, graph };
 const Words<Norm>& norm_words();          // all of them
 const Words<Norm>& sampled_norm_words();  // those that do not need every row: none, layer, batch
 
+const Words<Sampling>& sampling_words();
+
 struct NormLayer {
   Norm kind = Norm::none;
   Parameter* gain = nullptr;

@@ -25,6 +25,13 @@ struct ModelInput {
   size_t rows() const { return sparse ? sparse->rows : dense.rows; }
 };
 
+// The rows that batch norm's statistics are of, in layers that compute `of` rows or more; in other
+// layers they are of all rows. None: of all rows everywhere.
+struct CountedRows {
+  std::span<const NodeId> rows;
+  size_t of = 0;
+};
+
 // One forward pass.
 struct Pass {
   bool training = false;
@@ -33,6 +40,7 @@ struct Pass {
   size_t epoch = 0;
   uint64_t seed = 0;  // of dropout
   uint32_t step = 0;  // of dropout: which optimisation step this is
+  CountedRows counted;
   // Called with the name and value of each stage; for finding where a number went wrong.
   std::function<void(std::string_view stage, ConstMatrixView value)> inspect;
   // Where a model leaves what is to be added to the loss, 1 x 1; null: nobody asks.
@@ -84,8 +92,7 @@ struct Needs {
 Needs all_nodes_needs(size_t layers, size_t row_floats);
 
 // How many nodes the last layer computes in training when the whole graph is trained at once: the
-// training nodes, unless those are nearly all or the graph is small. Nothing reads its other rows;
-// batch norm's statistics are of the rows that a layer computes, so there must be a few hundred.
+// training nodes, unless those are nearly all or the graph is small. Nothing reads its other rows.
 size_t nodes_computed_last(const Needs& needs, size_t train_nodes, size_t nodes);
 
 struct Shape {

@@ -14,6 +14,11 @@ enum class Decay {
   gradient,   // Adam with L2: the decay is part of the gradient
 };
 
+enum class ClassWeights {
+  none,      // every training node counts the same
+  balanced,  // every class counts the same: a node by n / (classes x nodes of its class)
+};
+
 struct Recipe {
   size_t epochs = 100;
   double learning_rate = 0.01;
@@ -25,12 +30,15 @@ struct Recipe {
   size_t batch_size = 0;
   size_t evaluate_every = 1;
   size_t patience = 0;
+  ClassWeights class_weights = ClassWeights::none;
 
   void list(SettingList& s) {
     static const Words<Schedule> schedules = {{"cosine", Schedule::cosine},
                                               {"constant", Schedule::constant}};
     static const Words<Decay> decays = {{"decoupled", Decay::decoupled},
                                         {"gradient", Decay::gradient}};
+    static const Words<ClassWeights> weights = {{"none", ClassWeights::none},
+                                                {"balanced", ClassWeights::balanced}};
     s.add("epochs", epochs, {1, 1e6}, "passes over the data");
     s.add("learning_rate", learning_rate, {0, 1e30, Range::above}, "largest learning rate");
     s.add("schedule", schedule, schedules, "cosine or constant, after the warm-up");
@@ -42,6 +50,8 @@ struct Recipe {
     s.add("evaluate_every", evaluate_every, {1, 1e6}, "epochs between evaluations");
     s.add("patience", patience, {0, 1e6},
           "stop after so many evaluations without a better one; 0: never");
+    s.add("class_weights", class_weights, weights,
+          "none, or balanced: rare classes count as much as frequent ones");
   }
 };
 

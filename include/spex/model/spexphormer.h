@@ -18,6 +18,7 @@ struct EstimatorOptions : Options<EstimatorOptions> {
   size_t lambda = 5;
   double gamma = 0.99;
   double tau_min = 0.05;
+  bool clamp_first = false;
   size_t estimators = 1;
 
   void list(SettingList& s) override;

@@ -34,7 +34,8 @@ struct TransformerOptions {
   bool normalize_values = false;  // v <- s v / |v|, s learned
   bool scale_by_width = false;    // scores / sqrt(D)
   float clamp = 8.0F;
-  bool type_bias = true;  // B
+  bool clamp_first = false;  // scores are clamped before the temperature divides them, not after
+  bool type_bias = true;     // B
   Modulation modulation = Modulation::elementwise;
   bool log_scores = false;   // a learned weight on the estimator's log-scores
   bool recompute = false;    // keep only the layers' inputs and run each part again in backward

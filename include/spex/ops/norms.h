@@ -2,8 +2,10 @@
 // summed in fixed blocks: their bytes do not depend on the number of threads.
 #pragma once
 
+#include <spex/graph/csr.h>
 #include <spex/tensor/tape.h>
 
+#include <span>
 #include <vector>
 
 namespace spex {
@@ -20,10 +22,11 @@ struct RunningStatistics {
   float momentum = 0.1F;  // the weight of the newest batch
 };
 
-// Per column, over all rows. In training the batch's own statistics are used (variance biased), and
-// `running` moves towards them (variance unbiased); otherwise `running` is used.
+// Per column, over the `counted` rows, each once; empty: over all. In training the statistics of
+// those rows are used for every row (variance biased), and `running` moves towards them (variance
+// unbiased); otherwise `running` is used. `counted` must outlive backward.
 Var batch_norm(Tape& tape, const Var& x, const Var& gain, const Var& bias,
-               RunningStatistics& running, bool training);
+               RunningStatistics& running, bool training, std::span<const NodeId> counted = {});
 
 // Per column, over all rows: c = x - alpha mean, y = gain c / sqrt(mean of c^2 + epsilon) + bias.
 // alpha: 1 x C, learned.

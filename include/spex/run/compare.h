@@ -11,7 +11,7 @@
 namespace spex {
 
 struct CompareRequest {
-  std::vector<Config> configs;  // one per model
+  std::vector<Config> configs;  // one per model, or several in a row, of different splits
   std::vector<size_t> splits;   // stored splits, each by all models; empty: the configurations' own
   std::filesystem::path out;    // MODEL/split-N inside it are the runs
   double checkpoint_seconds = 60.0;

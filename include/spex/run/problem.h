@@ -47,7 +47,4 @@ Problem make_problem(Dataset data, const Config& config);  // prepares it first
 // What a plan must know of the data, which is prepared.
 PlanInput plan_input(const Dataset& data, const Config& config);
 
-// Settings that suit the data: depth, degrees, width, batch size. Used where there is no preset.
-Config default_config(const Dataset& data, const std::string& model);
-
 }  // namespace spex

@@ -27,6 +27,11 @@ struct SeedResult {
   size_t best_epoch = 0;
 };
 
+struct MetricValue {
+  std::string name;
+  double value = 0;
+};
+
 // summary.json
 struct RunSummary {
   std::string data;
@@ -43,6 +48,7 @@ struct RunSummary {
   PhaseSummary estimator;     // zeros for exphormer, or when scores came from a file
   PhaseSummary final;
   std::vector<SeedResult> seeds;
+  std::vector<MetricValue> test_metrics;  // of the kept model: all that fit the labels
   size_t threads = 0;
   double seconds = 0;
   size_t peak_rss_bytes = 0;

@@ -18,6 +18,7 @@ struct Step {
   std::span<const NodeId> rows;    // the rows that count, each once
   std::span<const float> weights;  // of the losses, by row of logits; empty: ones
   double seconds = 0;              // that preparing it took
+  CountedRows counted;             // in batch norm
 
   NodeId node(size_t row) const { return nodes.empty() ? static_cast<NodeId>(row) : nodes[row]; }
 };

@@ -5,6 +5,9 @@
 #include <spex/data/standardise.h>
 #include <spex/tensor/tape.h>
 
+#include <string>
+#include <vector>
+
 namespace spex {
 
 class Objective {
@@ -13,6 +16,9 @@ class Objective {
   // ROC-AUC. With a scaling, networks learn scaled targets: so is the loss, while scores are of
   // the targets as they are.
   Objective(const Labels& labels, Metric metric, const ColumnScaling& scaling = {});
+
+  // From now on every class counts the same in the loss, by its share of the training nodes.
+  void balance(std::span<const NodeId> train);
 
   size_t outputs() const { return outputs_; }
   Metric metric() const { return metric_; }
@@ -26,7 +32,17 @@ class Objective {
   // Takes logits of all nodes and the node ids that count.
   double score(ConstMatrixView logits, std::span<const NodeId> nodes) const;
 
+  // Every metric that fits the labels, by name, and the calibration error of classes.
+  struct Named {
+    std::string name;
+    double value;
+  };
+  std::vector<Named> all_scores(ConstMatrixView logits, std::span<const NodeId> nodes) const;
+
  private:
+  double score(Metric metric, ConstMatrixView logits, std::span<const NodeId> nodes) const;
+  std::span<const float> weights_of(std::span<const NodeId> nodes, std::span<const float> weights,
+                                    size_t rows);
   Var loss_on(Tape& tape, const Var& logits, std::span<const int32_t> classes,
               ConstMatrixView values, std::span<const NodeId> rows,
               std::span<const float> weights) const;
@@ -36,9 +52,11 @@ class Objective {
   Labels learned_;  // as the loss sees them
   Metric metric_;
   size_t outputs_;
+  std::vector<float> class_weights_;  // by class; empty: ones
   // The labels of the current batch, gathered.
   std::vector<int32_t> batch_classes_;
   Matrix batch_values_;
+  std::vector<float> batch_weights_;
 };
 
 }  // namespace spex

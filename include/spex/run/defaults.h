@@ -1,0 +1,36 @@
+// Settings that suit the data, used where there is neither preset nor file. Nothing of them depends
+// on test nodes.
+#pragma once
+
+#include <spex/run/problem.h>
+
+#include <functional>
+#include <limits>
+
+namespace spex {
+
+// What of a data set and a split settings may depend on.
+struct DataFacts {
+  size_t nodes = 0;
+  size_t edges = 0;  // directed
+  size_t train_nodes = 0, validation_nodes = 0;
+  // Of the edges between training nodes: how much more often their classes agree than by chance; 1:
+  // always, 0: as by chance. NaN: there are no such edges, or no classes.
+  double homophily = std::numeric_limits<double>::quiet_NaN();
+};
+DataFacts facts_of(const Dataset& data, const Split& split);
+
+// What is trained where no model was asked for.
+std::string default_model(const Dataset& data);
+
+// Whether default_config trains some shapes of this model to choose among them.
+bool tries_shapes(const std::string& model);
+
+// `split` is that of the run: shapes of the network with a local branch are tried on its validation
+// nodes. Says what was chosen, and why. `stop` is asked after every epoch of a trial; if it says
+// so, there is nothing to go on with, and this throws.
+using Stop = std::function<bool()>;
+Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split = {},
+                      const Stop& stop = {});
+
+}  // namespace spex

@@ -1,0 +1,189 @@
+// What a run starts from where there is neither preset nor file. The network with a local branch is
+// tried in a few shapes, each trained for some epochs and judged on the validation nodes of the
+// split that the run uses; test nodes are not looked at. Graphs for which that takes too long get
+// settings by rule.
+#include <fmt/format.h>
+#include <spex/core/error.h>
+#include <spex/core/log.h>
+#include <spex/model/spexphormer.h>
+#include <spex/run/defaults.h>
+#include <spex/run/phases.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace spex {
+namespace {
+
+constexpr size_t kLargeGraph = 200'000;   // nodes; above, batches and fewer layers
+constexpr size_t kLargestTrial = 30'000;  // nodes that shapes are tried on
+constexpr size_t kMostTrialEdges = 3'000'000;
+constexpr size_t kPatience = 100;     // evaluations
+constexpr double kLeastGain = 0.002;  // of a shape that takes more time
+constexpr std::string_view kLocal = "spexphormer-local";
+
+// The paper's network.
+void suit_spexphormer(Config& config, const DataFacts& facts) {
+  bool large = facts.nodes > kLargeGraph;
+  auto& final = config.options<SpexphormerOptions>("spexphormer");
+  Recipe& recipe = config.final().recipe;
+  final.degrees = large ? std::vector<size_t>{10, 10} : std::vector<size_t>{10, 5, 5, 5};
+  final.width = large ? 128 : 64;
+  final.heads = large ? 1 : 2;
+  final.dropout = large ? 0.2 : 0.3;
+  recipe.batch_size = large ? 1000 : 0;
+  recipe.learning_rate = large ? 0.001 : 0.01;
+  config.options<EstimatorOptions>("estimator").width = large ? 8 : 4;
+  log("no preset: {} layers sampling {} neighbours, width {}, {} heads, {}; expander degree {}",
+      final.degrees.size(), fmt::join(final.degrees, "/"), final.width, final.heads,
+      large ? fmt::format("batches of {}", recipe.batch_size)
+            : std::string("the whole graph at once"),
+      config.expander.degree);
+}
+
+// A shape of the network with a local branch, as settings of its section.
+struct Candidate {
+  std::string what;
+  std::vector<std::string> settings;
+};
+
+const std::vector<Candidate>& candidates() {
+  static const std::vector<Candidate> all = {
+      {"features alone", {"conv=none", "layers=2", "width=128", "norm=layer", "dropout=0.5"}},
+      {"2 convolutions",
+       {"conv=gcn", "layers=2", "width=128", "norm=none", "residual=false", "dropout=0.5"}},
+      {"2 with residuals",
+       {"conv=gcn", "layers=2", "width=128", "norm=layer", "dropout=0.5", "weight_decay=0.02"}},
+      {"4 convolutions", {"conv=gcn", "layers=4", "width=128", "dropout=0.5"}},
+      {"10 convolutions", {"conv=gcn", "layers=10", "width=64", "dropout=0.2", "weight_decay=0"}},
+  };
+  return all;
+}
+
+Config with(Config config, const std::vector<std::string>& settings) {
+  for (const std::string& each : settings)
+    apply_setting(config, fmt::format("{}.{}", kLocal, each));
+  return config;
+}
+
+// The best validation metric of a short training.
+double tried(const PreparedData& data, Config config, size_t epochs, const Stop& stop) {
+  Recipe& recipe = config.final().recipe;
+  recipe.epochs = epochs;
+  recipe.patience = epochs / 3;
+  Problem problem = make_problem(data, config);
+  std::unique_ptr<Model> model = config.final().model->make(shape_of(problem, config), config.seed);
+  TrainState state;
+  TrainerHooks hooks;
+  hooks.stop = stop;
+  require(train_phase(config.final(), *model, problem, config, config.seed, state, hooks),
+          "stopped while shapes of the network were tried; nothing was written");
+  return state.best_validation;
+}
+
+size_t trial_epochs(const DataFacts& facts) {
+  return facts.nodes <= 5000 ? 200 : 100;
+}
+
+// By how much a shape must beat the simpler ones before it: half a standard error of a share
+// measured on the validation nodes, so that a few of them do not decide.
+double worthwhile_gain(double score, const DataFacts& facts) {
+  double share = std::clamp(score, 0.0, 1.0);
+  double nodes = static_cast<double>(std::max<size_t>(1, facts.validation_nodes));
+  return std::max(kLeastGain, 0.5 * std::sqrt(share * (1 - share) / nodes));
+}
+
+// The best shape, and then whether attention adds to it.
+Config choose_shape(const Dataset& data, const Config& start, const DataFacts& facts,
+                    const Stop& stop) {
+  PreparedData prepared = prepare(data, start.features);
+  Config best = start;
+  double best_score = -1e30;
+  std::string what, scores;
+  size_t epochs = trial_epochs(facts);
+  auto consider = [&](const std::string& name, const Config& config) {
+    double score = tried(prepared, config, epochs, stop);
+    scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", name, 100 * score);
+    if (!(score > best_score + worthwhile_gain(best_score, facts))) return;
+    best_score = score;
+    best = config;
+    what = name;
+  };
+  Config plain = with(start, {"attention_layers=0", fmt::format("patience={}", kPatience)});
+  for (const Candidate& each : candidates()) consider(each.what, with(plain, each.settings));
+  consider(what + " and attention", with(best, {"attention_layers=1"}));
+  log("no preset: {} nodes, {} for training{}", facts.nodes, facts.train_nodes,
+      std::isnan(facts.homophily)
+          ? ""
+          : fmt::format("; homophily among those {:.2f} (0: by chance)", facts.homophily));
+  log("tried for {} epochs each, by {} validation nodes: {}", epochs, facts.validation_nodes,
+      scores);
+  log("chosen: {}", what);
+  return best;
+}
+
+void suit_local(Config& config, const Dataset& data, const DataFacts& facts, const Stop& stop) {
+  bool small = facts.nodes <= kLargestTrial && facts.edges <= kMostTrialEdges;
+  if (small) {
+    config = choose_shape(data, config, facts, stop);
+    return;
+  }
+  config = with(config, {"conv=gcn", "layers=3", "width=128", "dropout=0.3", "attention_layers=1",
+                         "degree=10", "weight_decay=0"});
+  if (facts.nodes > kLargeGraph) config = with(config, {"batch_size=1000", "local_cap=10"});
+  log("no preset, and {} nodes with {} edges are too many to try shapes on: 3 convolutions, "
+      "attention to 10 neighbours beside the last",
+      facts.nodes, facts.edges);
+}
+
+}  // namespace
+
+DataFacts facts_of(const Dataset& data, const Split& split) {
+  DataFacts facts;
+  facts.nodes = data.nodes();
+  facts.edges = data.graph.edges();
+  facts.train_nodes = split.train.size();
+  facts.validation_nodes = split.validation.size();
+  if (data.labels.task != Task::classes) return facts;
+  std::vector<int32_t> known(data.nodes(), -1);
+  std::vector<double> ends(data.labels.outputs, 0.0);
+  for (NodeId node : split.train) known[node] = data.labels.classes[node];
+  double same = 0, all = 0;
+  for (size_t i = 0; i < data.nodes(); ++i)
+    for (EdgeOffset e = data.graph.offsets[i]; known[i] >= 0 && e < data.graph.offsets[i + 1];
+         ++e) {
+      int32_t other = known[data.graph.neighbours[e]];
+      if (other < 0) continue;
+      ++all;
+      ++ends[static_cast<size_t>(other)];
+      same += other == known[i] ? 1 : 0;
+    }
+  if (all == 0) return facts;
+  double by_chance = 0;
+  for (double end : ends) by_chance += std::pow(end / all, 2);
+  if (by_chance < 1) facts.homophily = (same / all - by_chance) / (1 - by_chance);
+  return facts;
+}
+
+std::string default_model(const Dataset& data) {
+  return data.nodes() > kLargeGraph ? "spexphormer" : std::string(kLocal);
+}
+
+bool tries_shapes(const std::string& model) {
+  return model == kLocal;
+}
+
+Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split,
+                      const Stop& stop) {
+  Config config(model);
+  config.split = split;
+  if (model != "spexphormer" && model != kLocal) return config;
+  DataFacts facts = facts_of(data, choose_split(data, split));
+  if (model == kLocal)
+    suit_local(config, data, facts, stop);
+  else
+    suit_spexphormer(config, facts);
+  return config;
+}
+
+}  // namespace spex
