@@ -64,7 +64,7 @@ Config partner_config(const std::string& model) {
   config.threads = 2;
   config.expander.degree = 4;
   for (Phase& phase : config.phases) {
-    phase.recipe.epochs = 60;
+    phase.recipe.epochs = 50;
     phase.recipe.learning_rate = 0.02;
   }
   if (model == "exphormer") {
@@ -76,6 +76,9 @@ Config partner_config(const std::string& model) {
     final_options(config).degrees = {6};
     final_options(config).width = 16;
     final_options(config).dropout = 0;
+    final_options(config).pre_layers = 0;
+    estimator_options(config).width = 16;  // a narrow one may lose the only feature's sign
+    estimator_options(config).pre_layers = 0;
   }
   return config;
 }
