@@ -44,7 +44,7 @@ class Goat : public Model {
         distance_bias_(maker_.zeros("local.distance_bias", shape.edge_types, options.heads)),
         global_(maker_, "global.", options.width),
         codebook_(maker_, "global", centroid_count(options, shape.nodes), options.width,
-                  options.decay),
+                  options.centroid_decay),
         mix_(maker_, "mix", 2 * options.width, options.width, true),
         mix_norm_(maker_, "mix_norm", Norm::batch, options.width),
         out_(maker_, "out", options.width, options.width, true),
@@ -117,7 +117,8 @@ void GoatOptions::list(SettingList& s) {
   s.add("neighbours", neighbours, {1, 65535}, "nodes of the ball drawn for a step");
   s.add("centroids", centroids, {1, 65536},
         "centroids of all nodes; no more than one for eight nodes");
-  s.add("decay", decay, {0, 1, Range::below}, "what a step leaves of the centroids");
+  s.add("centroid_decay", centroid_decay, {0, 1, Range::below},
+        "what a step leaves of the centroids");
   s.add("dropout", dropout, {0, 1, Range::below}, "share of activations dropped in training");
 }
 

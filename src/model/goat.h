@@ -13,7 +13,7 @@ struct GoatOptions : Options<GoatOptions> {
                                  2};  // what a ball has of each node's neighbours, by distance
   size_t neighbours = 48;             // of the ball, drawn anew every epoch
   size_t centroids = 4096;            // at most; no more than one for eight nodes
-  double decay = 0.99;                // what an update leaves of the centroids
+  double centroid_decay = 0.99;       // what an update leaves of the centroids
   double dropout = 0.5;
 
   void list(SettingList& s) override;
