@@ -112,12 +112,19 @@ void add_settings(CLI::App& app, Settings& s) {
   app.add_flag("-q,--quiet", s.quiet, "Print the result alone, no progress");
 }
 
+// Which model is trained may depend on the data: each setting is tried on the model it is of.
 void check_settings(const Settings& s) {
-  Config config(wanted_model(s));
-  if (!s.preset.empty()) apply_preset(config, s.preset);
+  Config config;
+  if (!s.preset.empty() && s.preset != kNoPreset) apply_preset(config, s.preset);
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
-  for (const std::string& assignment : s.assignments)
-    if (!assignment.starts_with(kModelKey)) apply_setting(config, assignment);
+  for (const std::string& assignment : s.assignments) {
+    if (assignment.starts_with(kModelKey)) continue;
+    std::string section = assignment.substr(0, assignment.find('.'));
+    bool of_model =
+        std::ranges::any_of(models(), [&](const ModelInfo& info) { return info.name == section; });
+    Config tried(of_model ? section : config.model);
+    apply_setting(tried, assignment);
+  }
 }
 
 Config resolve(const Settings& s, const Dataset& data) {
