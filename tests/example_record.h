@@ -68,6 +68,27 @@ inline void add_details(RunDetails& details) {
                    {"scores", 0.21, 43'000'000, 0.3, 45'000'000},
                    {"final network, 3 seeds", 57.1, 148'000'000, 66.0, 155'000'000},
                    {"predictions", 0.3, 96'000'000, 0.3, 90'000'000}};
+  details.constant_test = 0.5;
+  for (size_t i = 0; i <= 100; ++i) {
+    double x = double(i) / 100;
+    details.recall.push_back(x);
+    details.precision.push_back(1 - 0.8 * x * x);
+  }
+  for (size_t b = 0; b < 10; ++b) {
+    details.calibration_predicted.push_back(0.05 + 0.1 * double(b));
+    details.calibration_right.push_back(0.02 + 0.098 * double(b));
+    details.calibration_nodes.push_back(1000 - 90 * b);
+  }
+  for (const char* node : {"811", "818", "a rather long name"}) {
+    NodeAttention look{node, {}};
+    for (size_t layer = 0; layer < 4; ++layer) {
+      auto& seen = look.layers.emplace_back();
+      for (size_t i = 0; i < 10; ++i)
+        seen.push_back({std::to_string(700 + 13 * i + layer), i % 3, 0.5 / double(1 + i + layer)});
+    }
+    details.looks.push_back(look);
+  }
+  details.made = {"2026-01-02 03:04 UTC", "0.1.0", "avx2", "spex train minesweeper --seeds 3"};
   details.spectral_gap = 0.64;
   details.required_gap = 0.6;
 }

@@ -61,7 +61,8 @@ Config config_of(Settings settings, const std::string& model, const std::vector<
 }
 
 void compare(const CompareCommand& request) {
-  Progress progress;
+  for (const std::string& name : words_of(request.models)) find_model(name);
+  Progress progress(request.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   Dataset data = open_data(request.settings.data);
@@ -104,7 +105,7 @@ void add_compare_command(CLI::App& app) {
       ->required();
   command->add_option("--seeds", request->settings.seeds, "Networks to train on each split (1)")
       ->type_name("N")
-      ->check(refuse_negative);
+      ->check(within({1, 1e6}));
   command
       ->add_option("--splits", request->splits,
                    "Stored splits to train on: all, or numbers such as 0,3,5 (the one of --split)")

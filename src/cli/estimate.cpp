@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 
@@ -20,7 +21,9 @@ struct EstimateCommand {
 };
 
 void estimate(const EstimateCommand& request) {
-  Progress progress;
+  check_settings(request.settings);
+  refuse_overwriting(request.out, {request.settings.data, request.settings.config_file});
+  Progress progress(request.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   Dataset data = open_data(request.settings.data);

@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "cli/settings.h"
+
 namespace spex::cli {
 namespace {
 
@@ -28,16 +30,19 @@ void add_options(CLI::App& app, GenerateCommand& request) {
   GeneratorOptions& options = request.options;
   app.add_option("NAME", request.name, "Which generator")->required();
   app.add_option("--out", request.out, "File to write (safetensors)")->required();
-  app.add_option("--seed", options.seed, "Another seed, another data set");
-  app.add_option("--nodes,--size", options.nodes, "Number of nodes");
-  app.add_option("--cluster", options.cluster, "Nodes in a cluster");
-  app.add_option("--classes", options.classes, "Number of classes");
-  app.add_option("--features", options.features, "Number of features");
-  app.add_option("--scale", options.scale, "Factor on the nodes and edges of a twin");
-  app.add_option("--degree", options.degree, "Average degree");
-  app.add_option("--homophily", options.homophily, "Share of edges drawn within a class");
-  app.add_option("--skew", options.skew, "Skew of the degrees, from 0 to below 1");
-  app.add_option("--noise", options.noise, "Noise of the features, 1 by default");
+  auto add = [&](const char* name, auto& value, const Range& range, const char* meaning) {
+    app.add_option(name, value, meaning)->check(within(range));
+  };
+  add("--seed", options.seed, {0, 1e18}, "Another seed, another data set");
+  add("--nodes,--size", options.nodes, {1, 4e9}, "Number of nodes");
+  add("--cluster", options.cluster, {2, 1e9}, "Nodes in a cluster");
+  add("--classes", options.classes, {1, 1e6}, "Number of classes");
+  add("--features", options.features, {1, 1e6}, "Number of features");
+  add("--scale", options.scale, {0, 1e3, Range::above}, "Factor on the nodes and edges of a twin");
+  add("--degree", options.degree, {0, 1e6}, "Average degree");
+  add("--homophily", options.homophily, {0, 1}, "Share of edges drawn within a class");
+  add("--skew", options.skew, {0, 1, Range::below}, "Skew of the degrees, from 0 to below 1");
+  add("--noise", options.noise, {0, 1e6}, "Noise of the features, 1 by default");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The program. Errors end here: one sentence on stderr, exit code 1 (2 for a wrong command line).
+// The program. Errors end here: one sentence on stderr, exit code 1 (2 for a wrong command line, 130
+// or 143 where Ctrl-C or SIGTERM stopped it).
 #include <fmt/core.h>
 #include <spex/core/cpu.h>
 #include <spex/core/error.h>
@@ -16,8 +17,10 @@
 #include "cli/data.h"
 #include "cli/estimate.h"
 #include "cli/generate.h"
+#include "cli/help.h"
 #include "cli/models.h"
 #include "cli/predict.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
 #include "cli/train.h"
@@ -36,6 +39,7 @@ void add_commands(CLI::App& app) {
   data->require_subcommand(1);
   add_data_commands(*data);
   add_generate_command(*data);
+  add_help_command(app);
 }
 
 // stderr may be a full disk or a closed terminal, too: that must not hide the exit code.
@@ -89,6 +93,6 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return complain("the system has no more memory to give", 1);
   } catch (const std::exception& error) {
-    return complain(error.what(), 1);
+    return complain(error.what(), spex::cli::failure_code());
   }
 }

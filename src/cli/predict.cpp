@@ -6,23 +6,30 @@
 #include <spex/run/predict.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
+
+#include "cli/outputs.h"
+#include "cli/settings.h"
 
 namespace spex::cli {
 namespace {
 
 struct PredictCommand {
   PredictOptions options;
-  std::string nodes;
+  std::optional<std::string> nodes;
   std::string out;
 };
 
-// "3,17,4" or "alice,bob", or the name of a file with one per line.
+// "3,17,4" or "alice,bob", or the name of a file with one per line, whatever its line ends.
 std::vector<std::string> parse_keys(const std::string& text) {
   bool file = std::filesystem::exists(text);
-  std::stringstream stream(file ? read_text(text) : text);
+  std::string list = file ? read_text(text) : text;
+  if (file) std::replace(list.begin(), list.end(), '\r', '\n');
+  std::stringstream stream(list);
   std::vector<std::string> keys;
   for (std::string item; std::getline(stream, item, file ? '\n' : ',');)
     if (!item.empty()) keys.push_back(item);
@@ -31,7 +38,8 @@ std::vector<std::string> parse_keys(const std::string& text) {
 }
 
 void run(PredictCommand& request) {
-  if (!request.nodes.empty()) request.options.keys = parse_keys(request.nodes);
+  if (request.nodes) request.options.keys = parse_keys(*request.nodes);
+  refuse_overwriting(request.out, {request.options.run, request.options.data});
   Predictions predictions = predict(request.options);
   if (request.out.empty()) {
     write_csv(std::cout, predictions);
@@ -52,8 +60,10 @@ void add_predict_command(CLI::App& app) {
                       "Another data set with the same features (the run's own)");
   command->add_option("--nodes", request->nodes,
                       "Nodes as the data names them, 3,17 or ann,bob, or a file of them (all)");
-  command->add_option("--batch", request->options.batch, "Nodes per batch; less memory, more time");
-  command->add_option("--samples", request->options.samples, "Average over so many samples (1)");
+  command->add_option("--batch", request->options.batch, "Nodes per batch; less memory, more time")
+      ->check(within({0, 1e9}));
+  command->add_option("--samples", request->options.samples, "Average over so many samples (1)")
+      ->check(within({1, 1e6}));
   command->add_option("--out", request->out, "CSV file to write (standard output)")
       ->type_name("FILE");
   command->footer("Example:\n  spex predict runs/mines --nodes 0,1,2");

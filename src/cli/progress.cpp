@@ -16,14 +16,14 @@
 namespace spex::cli {
 namespace {
 
-std::atomic<bool> interrupt_seen = false;
+std::atomic<int> interrupt_seen = 0;  // the signal
 
 // The first one is noted, the second one ends the program in the usual way.
 void wait_for_interrupts(sigset_t interrupts) {
   pthread_sigmask(SIG_SETMASK, &interrupts, nullptr);
   int signal = 0;
   sigwait(&interrupts, &signal);
-  interrupt_seen = true;
+  interrupt_seen = signal;
   sigwait(&interrupts, &signal);
   std::signal(signal, SIG_DFL);  // it may have been ignored by whoever started us
   pthread_sigmask(SIG_UNBLOCK, &interrupts, nullptr);
@@ -44,7 +44,7 @@ void say(const std::string& text) {
 
 }  // namespace
 
-Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
 Progress::~Progress() {
   finish();
 }
@@ -62,6 +62,7 @@ std::string Progress::describe(const EpochRecord& record, size_t epochs) const {
 }
 
 void Progress::epoch(const EpochRecord& record, size_t epochs) {
+  if (quiet_) return;
   auto now = std::chrono::steady_clock::now();
   bool fresh = record.phase != phase_ || record.seed != seed_;
   if (fresh) {
@@ -100,6 +101,7 @@ void Progress::finish() {
 }
 
 void Progress::line(std::string_view text) {
+  if (quiet_) return;
   finish();
   say(fmt::format("{}\n", text));
 }
@@ -114,7 +116,11 @@ void catch_interrupts() {
 }
 
 bool interrupted() {
-  return interrupt_seen;
+  return interrupt_seen != 0;
+}
+
+int failure_code() {
+  return interrupted() ? 128 + interrupt_seen : 1;
 }
 
 }  // namespace spex::cli

@@ -1,5 +1,5 @@
 // What a long step shows: on a terminal one line that is redrawn, with time left; into a pipe plain
-// lines.
+// lines; told to be quiet, nothing.
 #pragma once
 
 #include <spex/train/trainer.h>
@@ -11,7 +11,7 @@ namespace spex::cli {
 
 class Progress {
  public:
-  Progress();
+  explicit Progress(bool quiet);
   ~Progress();
   void epoch(const EpochRecord& record, size_t epochs);
   void line(std::string_view text);  // a message between two updates
@@ -21,7 +21,7 @@ class Progress {
   std::string describe(const EpochRecord& record, size_t epochs) const;
   void redraw(const std::string& text);
 
-  bool terminal_;
+  bool quiet_, terminal_;
   bool drawn_ = false;
   std::string phase_;
   size_t seed_ = 0;
@@ -34,5 +34,7 @@ class Progress {
 // thread of its own waits for them: no other is ever interrupted (see core/signals.h).
 void catch_interrupts();
 bool interrupted();
+// What the program exits with when it fails: 1, or 128 and the signal that asked it to stop.
+int failure_code();
 
 }  // namespace spex::cli

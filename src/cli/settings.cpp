@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "cli/progress.h"
 
@@ -79,8 +80,16 @@ SplitConfig wanted_split(const Settings& s, const std::string& model) {
 
 }  // namespace
 
-std::string refuse_negative(const std::string& number) {
-  return number.starts_with('-') ? fmt::format("expected 0 or more, got {}", number) : "";
+CLI::Validator within(const Range& range) {
+  auto complaint = [range](const std::string& text) {
+    double value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bool number = error == std::errc() && end == text.data() + text.size();
+    return number && range.holds(value)
+               ? std::string()
+               : fmt::format("expected a number {}, got {}", range.text(), text);
+  };
+  return CLI::Validator(complaint, "");
 }
 
 void add_settings(CLI::App& app, Settings& s) {
@@ -93,12 +102,29 @@ void add_settings(CLI::App& app, Settings& s) {
   app.add_option("--set", s.assignments, "One setting, as key=value; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  auto add_number = [&](const char* option, std::optional<size_t>& value, const char* meaning) {
-    app.add_option(option, value, meaning)->type_name("N")->check(refuse_negative);
+  auto add_number = [&](const char* option, std::optional<size_t>& value, double most,
+                        const char* meaning) {
+    app.add_option(option, value, meaning)->type_name("N")->check(within({0, most}));
   };
-  add_number("--seed", s.seed, "First seed (0)");
-  add_number("--split", s.split, "Which of the stored splits (0)");
-  add_number("--threads", s.threads, "Threads (all CPUs)");
+  add_number("--seed", s.seed, 1e18, "First seed (0)");
+  add_number("--split", s.split, 1e6, "Which of the stored splits (0)");
+  add_number("--threads", s.threads, 1e6, "Threads (all CPUs)");
+  app.add_flag("-q,--quiet", s.quiet, "Print the result alone, no progress");
+}
+
+// Which model is trained may depend on the data: each setting is tried on the model it is of.
+void check_settings(const Settings& s) {
+  Config config;
+  if (!s.preset.empty() && s.preset != kNoPreset) apply_preset(config, s.preset);
+  if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
+  for (const std::string& assignment : s.assignments) {
+    if (assignment.starts_with(kModelKey)) continue;
+    std::string section = assignment.substr(0, assignment.find('.'));
+    bool of_model =
+        std::ranges::any_of(models(), [&](const ModelInfo& info) { return info.name == section; });
+    Config tried(of_model ? section : config.model);
+    apply_setting(tried, assignment);
+  }
 }
 
 Config resolve(const Settings& s, const Dataset& data) {
@@ -122,7 +148,6 @@ Config resolve(const Settings& s, const Dataset& data) {
   if (s.seeds) config.seeds = *s.seeds;
   if (s.split) config.split.index = *s.split;
   if (s.threads) config.threads = *s.threads;
-  require(config.seeds > 0, "--seeds must be at least 1");
   return config;
 }
 

@@ -10,7 +10,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace spex::cli {
 
@@ -22,13 +23,17 @@ struct Settings {
   std::optional<std::string> model;
   bool chooses_model = false;  // the data decides where nothing says which
   std::optional<size_t> seed, seeds, split, threads;
+  bool quiet = false;
 };
 
-// For the check() of options that take a number; empty is consent. Unchecked, -1 would be read as
-// the largest number there is.
-std::string refuse_negative(const std::string& number);
+// For the check() of options that take a number. Unchecked, -1 would be read as the largest number
+// there is.
+CLI::Validator within(const Range& range);
 
 void add_settings(CLI::App& app, Settings& settings);
+
+// Throws if a setting has no such name or value: what can be said before the data is read.
+void check_settings(const Settings& settings);
 
 // In order of strength: defaults for the data, preset, file, --set, options of their own. A preset
 // of the data's own name is used when nothing else is said.

@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "cli/progress.h"
+#include "cli/run_place.h"
 #include "cli/settings.h"
 
 namespace spex::cli {
@@ -47,7 +48,13 @@ void print_result(const RunSummary& s, const std::filesystem::path& out) {
 }
 
 void train(TrainCommand& request) {
-  Progress progress;
+  check_settings(request.settings);
+  require(!request.run.resume || !request.run.replace, "--resume and --force exclude each other");
+  if (request.run.out.empty())
+    request.run.out = default_run(request.settings.data, request.run.resume);
+  request.run.command = command_line();
+  request.run.version = SPEX_VERSION;
+  Progress progress(request.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   if (auto& wanted = request.settings.threads) wanted = use_threads(*wanted);
@@ -73,6 +80,7 @@ void train(TrainCommand& request) {
     progress.epoch(record, epochs);
   };
   hooks.stop = interrupted;
+  hooks.on_start = [&] { link_latest(request.run.out); };
   RunResult result = run_training(std::move(problem), config, request.run, hooks);
   progress.finish();
   set_log_sink({});
@@ -98,14 +106,15 @@ void add_train_command(CLI::App& app) {
       ->add_option("--seeds", request->settings.seeds,
                    "Networks to train; mean and spread are reported (1)")
       ->type_name("N")
-      ->check(refuse_negative);
+      ->check(within({1, 1e6}));
   command
       ->add_option("--scores", request->run.scores,
                    "Attention scores from `spex estimate` in place of phase 1")
       ->type_name("FILE");
-  command->add_option("--out", request->run.out, "The run directory")
-      ->type_name("DIR")
-      ->default_val("runs/latest");
+  command
+      ->add_option("--out", request->run.out,
+                   "The run directory (a new one in runs; runs/latest leads to it)")
+      ->type_name("DIR");
   command
       ->add_option("--memory", request->memory,
                    "Stay below this, such as 2GiB: sets the batch size, or refuses")
@@ -116,8 +125,9 @@ void add_train_command(CLI::App& app) {
       ->add_option("--checkpoint-seconds", request->run.checkpoint_seconds,
                    "Seconds between checkpoints, which --resume continues from (60)")
       ->type_name("S")
-      ->check(refuse_negative);
-  command->add_flag("--resume", request->run.resume, "Continue the run in --out");
+      ->check(within({0, 1e9}));
+  command->add_flag("--resume", request->run.resume, "Continue the run in --out (runs/latest)");
+  command->add_flag("--force", request->run.replace, "Train anew in place of the run in --out");
   command->footer(
       "Examples:\n"
       "  spex train minesweeper --out runs/mines\n"

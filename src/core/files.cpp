@@ -71,6 +71,43 @@ class DescriptorBuffer : public std::streambuf {
   std::vector<char> buffer_;
 };
 
+// What a name stands for once links are followed, whether or not it exists.
+std::filesystem::path follow_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as many as the system follows
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i)
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  return path;
+}
+
+[[noreturn]] void fail_writing(const std::filesystem::path& path, int reason) {
+  fail("cannot write {}: {}", path.string(), std::strerror(reason));
+}
+
+// Calls `write` with a stream into the descriptor; returns the reason if that did not work, or 0.
+int write_into(int fd, const std::function<void(std::ostream&)>& write) {
+  DescriptorBuffer buffer(fd);
+  std::ostream stream(&buffer);
+  write(stream);
+  stream.flush();
+  if (stream) return 0;
+  return buffer.error() ? buffer.error() : EIO;
+}
+
+// Into what is there: a pipe, or a device such as /dev/stdout.
+void write_through(const std::filesystem::path& path,
+                   const std::function<void(std::ostream&)>& write) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.get() < 0) fail_writing(path, errno);
+  if (int reason = write_into(fd.get(), write)) fail_writing(path, reason);
+}
+
+// A file that is replaced stays whose it was, as far as the system lets us give files away.
+void keep_owner_and_mode(int fd, const struct stat& before) {
+  bool given = ::fchown(fd, before.st_uid, before.st_gid) == 0;
+  ::fchmod(fd, before.st_mode & (given ? 07777 : 0777));
+}
+
 // A rename is durable only once its folder is synced.
 void sync_folder(const std::filesystem::path& path) {
   auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
@@ -107,29 +144,43 @@ std::string read_text(const std::filesystem::path& path) {
   return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
 }
 
-void write_atomically(const std::filesystem::path& path,
+void write_atomically(const std::filesystem::path& name,
                       const std::function<void(std::ostream&)>& write) {
-  std::filesystem::path temporary = path;
+  std::filesystem::path path = follow_links(name), temporary = path;
+  struct stat before {};
+  bool exists = ::stat(path.c_str(), &before) == 0;
+  if (exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode))) {
+    write_through(path, write);
+    return;
+  }
+  require(!exists || S_ISREG(before.st_mode), "cannot write {}: it is {}, not a file",
+          path.string(), S_ISDIR(before.st_mode) ? "a folder" : "a device");
+  if (exists && ::access(path.c_str(), W_OK) != 0) fail_writing(path, errno);
   temporary += ".partial";
-  auto give_up = [&](int reason) {
-    ::unlink(temporary.c_str());
-    fail("cannot write {}: {}", path.string(), std::strerror(reason));
-  };
-  Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (fd.get() < 0) fail("cannot write {}: {}", path.string(), std::strerror(errno));
-  DescriptorBuffer buffer(fd.get());
-  std::ostream stream(&buffer);
+  Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (fd.get() < 0) fail_writing(path, errno);
+  if (exists) keep_owner_and_mode(fd.get(), before);
+  int reason = 0;
   try {
-    write(stream);
+    reason = write_into(fd.get(), write);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
   }
-  stream.flush();
-  if (!stream) give_up(buffer.error() ? buffer.error() : EIO);
-  if (::fsync(fd.get()) != 0) give_up(errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up(errno);
+  if (reason == 0 && ::fsync(fd.get()) != 0) reason = errno;
+  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
+  if (reason != 0) {
+    ::unlink(temporary.c_str());
+    fail_writing(path, reason);
+  }
   sync_folder(path);
+}
+
+void append_text(const std::filesystem::path& path, std::string_view text) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (fd.get() < 0) fail_writing(path, errno);
+  int reason = write_into(fd.get(), [&](std::ostream& out) { out << text; });
+  if (reason != 0) fail_writing(path, reason);
 }
 
 void write_text(const std::filesystem::path& path, std::string_view text) {

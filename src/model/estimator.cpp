@@ -50,7 +50,7 @@ void EstimatorOptions::serve(const Needs& next) {
 
 double EstimatorOptions::temperature(size_t epoch) const {
   if (!anneal || epoch < lambda) return 1.0;
-  return std::max(std::pow(gamma, static_cast<double>(epoch - lambda)), tau_min);
+  return std::max(std::pow(gamma, static_cast<double>(epoch + 1 - lambda)), tau_min);
 }
 
 std::unique_ptr<Model> EstimatorOptions::make(const Shape& shape, uint64_t seed) const {

@@ -1,5 +1,7 @@
 #include <spex/model/spexphormer.h>
 
+#include <algorithm>
+
 namespace spex {
 
 const Words<Sampling>& sampling_words() {
@@ -37,6 +39,8 @@ Needs SpexphormerOptions::needs() const {
   needs.batching = Batching::sampled;
   needs.sampling.kind = sampling;
   needs.sampling.degrees = degrees;
+  if (truncate > 0)  // what was cut is never drawn, not even to fill a row
+    for (size_t& degree : needs.sampling.degrees) degree = std::min(degree, truncate);
   needs.sampling.resample_every = resample_every;
   needs.sampling.truncate = truncate;
   needs.sampling.log_scores = log_scores;

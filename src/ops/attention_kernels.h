@@ -3,9 +3,10 @@
 // for those that have a stride.
 //
 // Letters: i query, j key, t edge type, h head; per head
-//   score_ij = (mod_t * q_i) . k_j + bias_t (+ weight * value_ij)     mod and bias hold 1/T and
-//   1/sqrt(D) w_ij     = exp(clamp(score_ij, -c, c)) S_i      = sum_j w_ij + 1e-6,   o_i = sum_j
-//   w_ij v_j / S_i
+//   score_ij = (mod_t * q_i) . k_j + bias_t (+ weight * value_ij)
+//              mod and bias hold 1/T and 1/sqrt(D)
+//   w_ij     = exp(clamp(score_ij, -c, c))
+//   S_i      = sum_j w_ij + 1e-6,   o_i = sum_j w_ij v_j / S_i
 // Backward, with g_i = do_i / S_i and delta_i = g_i . o_i:
 //   ds_ij = w_ij (g_i . v_j - delta_i), zero where the clamp cut
 //   dq_i  = sum_t mod_t * sum_j ds_ij k_j         dk_j = sum_t mod_t * sum_i ds_ij q_i

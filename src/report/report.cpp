@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "report/assets.h"
+#include "report/findings.h"
 
 namespace spex {
 namespace {
@@ -44,9 +45,9 @@ std::string dump(const ordered_json& json) {
 }
 
 std::string data_of(const RunRecord& record) {
-  return fmt::format(R"({{"summary":{},"details":{},"curves":{},"config":{}}})",
+  return fmt::format(R"({{"summary":{},"details":{},"curves":{},"config":{},"findings":{}}})",
                      to_json(record.summary), to_json(record.details), dump(curves(record.epochs)),
-                     dump(settings(record.config)));
+                     dump(settings(record.config)), dump(findings(record)));
 }
 
 // JSON inside <script>: without "<", nothing in it can end the element or open a comment.

@@ -14,8 +14,6 @@ namespace {
 constexpr size_t kEntropyBins = 20;
 constexpr size_t kTop = 10;
 constexpr size_t kBlockRows = 4096;
-constexpr size_t kRocPoints = 200;
-constexpr size_t kMistakes = 10;
 
 // Sums over nodes; parts add up in block order.
 struct AttentionSums {
@@ -74,52 +72,6 @@ AttentionSums sum_attention(const SharedArray<Half>& scores, const AttentionGrap
   });
 }
 
-struct Scored {
-  float score;
-  bool positive;
-};
-
-void roc_curve(RunDetails& details, std::vector<Scored> scored) {
-  std::sort(scored.begin(), scored.end(),
-            [](const Scored& a, const Scored& b) { return a.score > b.score; });
-  double positives = static_cast<double>(
-      std::count_if(scored.begin(), scored.end(), [](const Scored& s) { return s.positive; }));
-  double negatives = static_cast<double>(scored.size()) - positives;
-  if (positives == 0 || negatives == 0) return;
-  size_t step = std::max<size_t>(1, scored.size() / kRocPoints);
-  double true_count = 0, false_count = 0;
-  details.roc_false_positive = {0.0};
-  details.roc_true_positive = {0.0};
-  for (size_t i = 0; i < scored.size(); ++i) {
-    (scored[i].positive ? true_count : false_count) += 1;
-    bool tied = i + 1 < scored.size() && scored[i + 1].score == scored[i].score;
-    if (tied || (i % step != 0 && i + 1 < scored.size())) continue;
-    details.roc_false_positive.push_back(false_count / negatives);
-    details.roc_true_positive.push_back(true_count / positives);
-  }
-}
-
-// How wrong a row of predictions is; 0: right, or nobody knows.
-double mistake_size(ConstMatrixView row, const Labels& labels, NodeId node) {
-  if (labels.task == Task::regression) {
-    double distance = std::abs(double{row(0, 0)} - double{labels.values[node]});
-    return std::isnan(distance) ? 0.0 : distance;
-  }
-  const float* best = std::max_element(row.data, row.data + row.cols);
-  bool wrong = labels.classes[node] >= 0 && best - row.data != labels.classes[node];
-  return wrong ? *best : 0.0;
-}
-
-Mistake describe_mistake(ConstMatrixView row, const Labels& labels, const Predictions& p,
-                         NodeId node, double size) {
-  if (labels.task == Task::regression)
-    return {p.keys.of(node), fmt::format("{}", labels.values[node]), fmt::format("{}", row(0, 0)),
-            size};
-  auto best = static_cast<size_t>(std::max_element(row.data, row.data + row.cols) - row.data);
-  return {p.keys.of(node), p.meaning.class_names[static_cast<size_t>(labels.classes[node])],
-          p.meaning.class_names[best], size};
-}
-
 }  // namespace
 
 std::vector<LayerAttention> analyse_attention(const Scores& scores, const AttentionGraph& graph,
@@ -143,6 +95,27 @@ std::vector<LayerAttention> analyse_attention(const Scores& scores, const Attent
   return layers;
 }
 
+NodeAttention look_of(const Scores& scores, const AttentionGraph& graph, const NodeKeys& keys,
+                      NodeId node, size_t layers) {
+  NodeAttention look{keys.of(node), {}};
+  size_t real = graph.nodes() - graph.virtual_nodes;
+  for (size_t l = 0; l < layers; ++l) {
+    std::vector<SeenNeighbour> seen;
+    for (size_t t = 0; t < graph.types; ++t)
+      for (EdgeOffset e = graph.segment_begin(t, node); e < graph.segment_end(t, node); ++e) {
+        float score = 0;
+        to_float({&score, 1}, scores.layer(l).span().subspan(e, 1));
+        NodeId other = graph.neighbours[e];
+        seen.push_back({other < real ? keys.of(other) : "virtual", t, score});
+      }
+    std::stable_sort(seen.begin(), seen.end(),
+                     [](const auto& a, const auto& b) { return a.score > b.score; });
+    if (seen.size() > kTop) seen.resize(kTop);
+    look.layers.push_back(std::move(seen));
+  }
+  return look;
+}
+
 void analyse_degrees(RunDetails& details, const CsrGraph& graph) {
   details.degree_bounds = {0, 1};
   size_t largest = 0;  // parallel edges can make it more than the number of nodes
@@ -159,52 +132,6 @@ void analyse_degrees(RunDetails& details, const CsrGraph& graph) {
     details.degree_histogram.pop_back();
     details.degree_bounds.pop_back();
   }
-}
-
-void analyse_predictions(RunDetails& details, const Dataset& data, ConstMatrixView logits,
-                         std::span<const NodeId> test) {
-  details.class_names = data.class_names;
-  const Labels& labels = data.labels;
-  if (labels.task == Task::classes && labels.outputs > 2) {
-    details.confusion.assign(labels.outputs, std::vector<size_t>(labels.outputs, 0));
-    for (size_t i = 0; i < test.size(); ++i) {
-      const float* row = logits.row(i);
-      auto predicted = static_cast<size_t>(std::max_element(row, row + logits.cols) - row);
-      int32_t actual = labels.classes[test[i]];
-      if (actual >= 0) ++details.confusion[static_cast<size_t>(actual)][predicted];
-    }
-    return;
-  }
-  std::vector<Scored> scored;
-  for (size_t i = 0; i < test.size() && labels.task != Task::regression; ++i)
-    for (size_t c = 0; c < logits.cols; ++c) {
-      if (labels.task == Task::classes) {
-        scored.push_back({logits(i, c), labels.classes[test[i]] == 1});
-      } else if (float label = labels.values[test[i] * labels.outputs + c]; !std::isnan(label)) {
-        scored.push_back({logits(i, c), label > 0.5F});
-      }
-    }
-  roc_curve(details, std::move(scored));
-}
-
-void analyse_mistakes(RunDetails& details, const Dataset& data, const Predictions& predictions,
-                      std::span<const NodeId> test) {
-  const Labels& labels = data.labels;
-  if (labels.task == Task::binary_labels || (labels.task == Task::regression && labels.outputs > 1))
-    return;
-  std::vector<std::pair<double, size_t>> sizes;  // and the row; the first of equals
-  for (size_t i = 0; i < predictions.nodes.size(); ++i) {
-    NodeId node = predictions.nodes[i];
-    if (!std::binary_search(test.begin(), test.end(), node)) continue;
-    double size = mistake_size(predictions.values.view().block(i, 1), labels, node);
-    if (size > 0) sizes.emplace_back(-size, i);
-  }
-  size_t count = std::min(kMistakes, sizes.size());
-  std::partial_sort(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(count), sizes.end());
-  for (size_t k = 0; k < count; ++k)
-    details.mistakes.push_back(
-        describe_mistake(predictions.values.view().block(sizes[k].second, 1), labels, predictions,
-                         predictions.nodes[sizes[k].second], -sizes[k].first));
 }
 
 }  // namespace spex

@@ -90,12 +90,16 @@ void mark_best(std::vector<ComparedModel>& models) {
   }
   auto best = std::max_element(models.begin(), models.end(),
                                [](const auto& a, const auto& b) { return a.mean < b.mean; });
+  auto same = [](const ComparedRun& a, const ComparedRun& b) {
+    return a.split == b.split && a.seed == b.seed;
+  };
   for (ComparedModel& model : models) {
+    model.best = &model == &*best;
+    if (!std::ranges::equal(model.runs, best->runs, same)) continue;
     std::vector<double> differences = tests_of(*best);
     for (size_t i = 0; i < differences.size(); ++i) differences[i] -= model.runs.at(i).test;
     Moments d = moments(differences);
     double error = d.deviation / std::sqrt(static_cast<double>(differences.size()));
-    model.best = &model == &*best;
     model.within_noise = !model.best && differences.size() > 1 && d.mean <= 2.0 * error;
   }
 }
@@ -127,6 +131,29 @@ std::optional<Comparison> compare_models(const Dataset& data, const CompareReque
   mark_best(comparison.models);
   write_text(request.out / "compare.csv", to_csv(comparison));
   write_text(request.out / "compare.json", to_json(comparison));
+  return comparison;
+}
+
+Comparison compare_runs(const std::vector<fs::path>& runs) {
+  Comparison comparison;
+  for (const fs::path& run : runs) {
+    RunRecord record = load_record(run);
+    const RunSummary& s = record.summary;
+    if (comparison.models.empty()) {
+      comparison.data = s.data;
+      comparison.metric = s.metric;
+    }
+    require(s.data == comparison.data && s.metric == comparison.metric,
+            "{} is {} on {}, {} is {} on {}: only runs of one data set and metric can be compared",
+            runs.front().string(), comparison.metric, comparison.data, run.string(), s.metric,
+            s.data);
+    ComparedModel& model = comparison.models.emplace_back();
+    add_run(model, record, read_run_config({run}).split.index);
+    fs::path folder = fs::absolute(run).lexically_normal();
+    model.model = (folder.has_filename() ? folder : folder.parent_path()).filename();
+  }
+  require(!comparison.models.empty(), "a comparison needs at least one run");
+  mark_best(comparison.models);
   return comparison;
 }
 

@@ -21,6 +21,11 @@ class JsonWriter {
   void operator()(const char* key, T& value) {
     json_[key] = to_value(value);
   }
+  // One that files of earlier versions may lack.
+  template <class T>
+  void optional(const char* key, T& value) {
+    (*this)(key, value);
+  }
   // An object inside this one whose fields `list` names.
   template <class List>
   void object(const char* key, List&& list) {
@@ -64,6 +69,10 @@ class JsonReader {
   template <class T>
   void operator()(const char* key, T& value) {
     read(value, member(key), fmt::format("{}: {}", where_, key));
+  }
+  template <class T>
+  void optional(const char* key, T& value) {
+    if (json_.contains(key)) (*this)(key, value);
   }
   template <class List>
   void object(const char* key, List&& list) {

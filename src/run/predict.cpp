@@ -1,6 +1,7 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/text.h>
+#include <spex/data/fingerprint.h>
 #include <spex/data/generators.h>
 #include <spex/data/reader.h>
 #include <spex/graph/attention_file.h>
@@ -25,6 +26,14 @@ Dataset prepared_for(const SavedModel& model, Dataset data, const std::string& p
   return prepare_as(model.preparation, std::move(data));
 }
 
+void check_same_data(const Dataset& data, const RunFiles& files, const std::string& path) {
+  uint64_t trained = read_data_fingerprint(files);
+  require(trained == 0 || trained == fingerprint(data),
+          "{} is not what {} was trained on: edges, features or labels have changed; --data {} "
+          "predicts on it as on a new data set",
+          path, files.folder.string(), path);
+}
+
 // The run's own graph and scores, mapped.
 Ground own_ground(const RunFiles& files, const Config& config, const SavedModel& model) {
   ReadOptions trusting;
@@ -33,12 +42,13 @@ Ground own_ground(const RunFiles& files, const Config& config, const SavedModel&
       is_generator(config.data) ? generate(config.data) : read_dataset(config.data, trusting);
   require(model.shape.nodes == data.nodes(), "{} has {} nodes, but the run was trained on {}",
           config.data, data.nodes(), model.shape.nodes);
+  check_same_data(data, files, config.data);
   data = prepared_for(model, std::move(data), config.data);
-  if (!fs::exists(files.attention())) return make_ground(std::move(data), config);
+  Needs needs = config.final().model->needs();
+  if (!needs.attention) return make_ground(std::move(data), config);
   Ground ground;
   SavedGraph saved = load_attention_graph(files.attention());
   ground.attention = std::move(saved.graph);
-  Needs needs = config.final().model->needs();
   if (needs.edge_features) use_edge_features(ground.attention, data);
   if (needs.batching == Batching::none) ground.transposed = transpose(ground.attention);
   if (needs.local) ground.local = local_graph(data.graph);
@@ -109,7 +119,7 @@ Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning) {
       for (size_t c = 0; c < columns; ++c) to[c] = 1.0F / (1.0F + std::exp(-row[c]));
     } else if (one_logit) {
       to[1] = 1.0F / (1.0F + std::exp(-row[0]));
-      to[0] = 1.0F - to[1];
+      to[0] = 1.0F / (1.0F + std::exp(row[0]));  // 1 - to[1] would be 0 where that rounds to 1
     } else {
       float largest = *std::max_element(row, row + columns);
       float sum = 0.0F;
@@ -133,7 +143,8 @@ Predictions predict(const PredictOptions& options) {
   result.meaning = saved.meaning;
   result.nodes = nodes_of(options, ground.data);
   result.keys = ground.data.keys;
-  size_t samples = std::max<size_t>(1, options.samples);
+  size_t samples = options.samples;
+  require(samples > 0, "cannot average over 0 samples; 1 is the least");
   size_t apart = saved.phase.model->needs().sampling.resample_every;
   result.values =
       Matrix::zeros(result.nodes.size(), result.meaning.class_names.size(), MemoryTag::activations);

@@ -2,6 +2,7 @@
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/data/feature_columns.h>
+#include <spex/data/fingerprint.h>
 #include <spex/data/structure.h>
 #include <spex/run/preparation.h>
 
@@ -113,6 +114,7 @@ bool Preparation::has_embedding() const {
 }
 
 PreparedData prepare(Dataset data, const FeatureConfig& config) {
+  uint64_t mark = fingerprint(data);
   Preparation preparation;
   preparation.given = feature_count(data.features);
   bool bare = preparation.given == 0;
@@ -134,7 +136,7 @@ PreparedData prepare(Dataset data, const FeatureConfig& config) {
   say(preparation, std::move(made.names), config.automatic());
   data.features = combined(data, preparation, columns);
   scale_edges(data, preparation.edges);
-  return {std::move(data), std::move(preparation)};
+  return {std::move(data), std::move(preparation), mark};
 }
 
 Dataset prepare_as(const Preparation& preparation, Dataset data) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <spex/core/error.h>
+#include <spex/core/hash.h>
 #include <spex/core/log.h>
 #include <spex/core/memory.h>
 #include <spex/core/stopwatch.h>
@@ -136,6 +137,10 @@ void use_edge_features(AttentionGraph& attention, const Dataset& data) {
     add_edge_features(attention, data.graph, data.edge_features, data.edge_feature_count);
 }
 
+uint64_t run_fingerprint(const AttentionGraph& graph, uint64_t data) {
+  return hash_word(fingerprint(graph), data);
+}
+
 AttentionGraph local_graph(const CsrGraph& graph) {
   if (graph.symmetric) return augment(graph, {});
   Buffer<NodeId> sources(graph.edges(), MemoryTag::graph);
@@ -166,6 +171,7 @@ Problem make_problem(Dataset data, const Config& config) {
 Problem make_problem(PreparedData prepared, const Config& config) {
   Problem problem;
   log_edge_features(prepared.data, config);
+  problem.data_fingerprint = prepared.fingerprint;
   problem.split = choose_split(prepared.data, config.split);
   problem.preparation = std::move(prepared.preparation);
   problem.preparation.targets =
@@ -175,7 +181,8 @@ Problem make_problem(PreparedData prepared, const Config& config) {
   static_cast<Ground&>(problem) = make_ground(std::move(prepared.data), config, &gaps);
   problem.spectral_gap = gaps.spectral;
   problem.required_gap = gaps.required;
-  if (problem.attention.nodes() > 0) problem.fingerprint = fingerprint(problem.attention);
+  if (problem.attention.nodes() > 0)
+    problem.fingerprint = run_fingerprint(problem.attention, problem.data_fingerprint);
   problem.graph_seconds = watch.seconds();
   return problem;
 }

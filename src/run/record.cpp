@@ -78,6 +78,24 @@ void fields(auto& io, Mistake& m) {
   io("size", m.size);
 }
 
+void fields(auto& io, SeenNeighbour& n) {
+  io("node", n.node);
+  io("type", n.type);
+  io("score", n.score);
+}
+
+void fields(auto& io, NodeAttention& n) {
+  io("node", n.node);
+  io("layers", n.layers);
+}
+
+void fields(auto& io, Provenance& p) {
+  io("date", p.date);
+  io("version", p.version);
+  io("instruction_set", p.instruction_set);
+  io("command", p.command);
+}
+
 void fields(auto& io, RunDetails& d) {
   io("attention", d.attention);
   io("degree_bounds", d.degree_bounds);
@@ -90,6 +108,16 @@ void fields(auto& io, RunDetails& d) {
   io("steps", d.steps);
   io("spectral_gap", d.spectral_gap);
   io("required_gap", d.required_gap);
+  io.optional("constant_test", d.constant_test);
+  io.optional("recall", d.recall);
+  io.optional("precision", d.precision);
+  io.optional("calibration_predicted", d.calibration_predicted);
+  io.optional("calibration_right", d.calibration_right);
+  io.optional("calibration_nodes", d.calibration_nodes);
+  io.optional("true_values", d.true_values);
+  io.optional("predicted_values", d.predicted_values);
+  io.optional("looks", d.looks);
+  io.optional("made", d.made);
 }
 
 namespace {
@@ -101,6 +129,11 @@ void check_lengths(const RunDetails& d, const std::string& source) {
   require(d.roc_false_positive.size() == d.roc_true_positive.size(),
           "{}: roc_false_positive has {} values, roc_true_positive {}", source,
           d.roc_false_positive.size(), d.roc_true_positive.size());
+  require(d.recall.size() == d.precision.size() &&
+              d.true_values.size() == d.predicted_values.size() &&
+              d.calibration_predicted.size() == d.calibration_nodes.size() &&
+              d.calibration_right.size() == d.calibration_nodes.size(),
+          "{}: the lists of a chart differ in length", source);
   size_t classes = d.confusion.size();
   bool square = std::ranges::all_of(d.confusion, [&](auto& row) { return row.size() == classes; });
   require(square, "{}: confusion has {} rows, so each must have {} values", source, classes,

@@ -92,15 +92,16 @@ EpochRecord parse_line(std::string_view text, std::string where) {
 }  // namespace
 
 std::string to_csv(const std::vector<EpochRecord>& epochs) {
-  std::string text(kHeader);
-  for (const EpochRecord& epoch : epochs) {
-    char separator = '\n';
-    visit_columns(epoch, [&](const auto& value) {
-      text += separator + field(value);
-      separator = ',';
-    });
-  }
-  return text + '\n';
+  std::string text = std::string(kHeader) + '\n';
+  for (const EpochRecord& epoch : epochs) text += csv_line(epoch);
+  return text;
+}
+
+std::string csv_line(const EpochRecord& epoch) {
+  std::string line;
+  visit_columns(epoch, [&](const auto& value) { line += field(value) + ','; });
+  line.back() = '\n';
+  return line;
 }
 
 std::vector<EpochRecord> parse_csv(const std::string& text, const std::string& source) {

@@ -1,3 +1,4 @@
+#include <spex/core/cpu.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/log.h>
@@ -10,6 +11,7 @@
 #include <spex/run/run_lock.h>
 
 #include <cmath>
+#include <ctime>
 #include <numeric>
 
 #include "run/run_folder.h"
@@ -22,6 +24,14 @@ namespace fs = std::filesystem;
 
 size_t count_parameters(const Phase& phase, const Shape& shape) {
   return phase.model->make(shape, 0)->parameters().count();
+}
+
+std::string date_now() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts)};
 }
 
 class TrainingRun {
@@ -43,7 +53,8 @@ class TrainingRun {
     check_request();
     make_folder();
     RunLock lock(files_.lock());
-    folder_.open(problem_, options_.resume);
+    folder_.open(problem_, options_);
+    if (hooks_.on_start) hooks_.on_start();
     RunResult result;
     if (fs::exists(files_.summary())) return finished_before();
     if (!obtain_scores() || !train_seeds()) return result;
@@ -92,14 +103,14 @@ class TrainingRun {
     TrainerHooks hooks;
     since_checkpoint_ = Stopwatch();
     hooks.on_epoch = [this, epochs = phase.recipe.epochs](const EpochRecord& record) {
-      folder_.records().push_back(record);
+      folder_.add(record);
       if (hooks_.on_epoch) hooks_.on_epoch(record, epochs);
     };
     hooks.wants_checkpoint = [this](size_t) {
       return since_checkpoint_.seconds() >= options_.checkpoint_seconds;
     };
     hooks.checkpoint = [this, name = phase.name, seed](const TrainState& state) {
-      write_text(files_.metrics(), to_csv(folder_.records()));
+      folder_.write_metrics();
       save_checkpoint(files_.checkpoint(), {name, seed, state});
       since_checkpoint_ = Stopwatch();
     };
@@ -167,7 +178,7 @@ class TrainingRun {
 
   bool train_seeds() {
     if (!train(config_.final(), config_.seeds, files_.model())) return false;
-    write_text(files_.metrics(), to_csv(folder_.records()));
+    folder_.write_metrics();
     return true;
   }
 
@@ -189,15 +200,19 @@ class TrainingRun {
     predictions.values = to_probabilities(logits, predictions.meaning);
     unscale(predictions.values, saved.preparation.targets);
     write_atomically(files_.predictions(), [&](std::ostream& out) { write_csv(out, predictions); });
-    analyse_mistakes(details, problem_.data, predictions, test);
+    look_at_nodes(details, analyse_mistakes(details, problem_.data, predictions, test));
     if (predictions.nodes.size() > test.size()) {
       Matrix chosen(test.size(), logits.cols(), MemoryTag::activations);
       for (size_t i = 0; i < test.size(); ++i)
         copy(chosen.view().block(i, 1), logits.view().block(test[i], 1));
       logits = std::move(chosen);
     }
+    std::vector<MetricValue> metrics = metrics_of(logits, test);
+    unscale(logits, saved.preparation.targets);
     analyse_predictions(details, problem_.data, logits, test);
-    return metrics_of(logits, test);
+    details.constant_test = constant_score(problem_.data.labels, config_.split.metric,
+                                           problem_.split, problem_.data.nodes());
+    return metrics;
   }
 
   // Of logits that have a row for each of `nodes`.
@@ -209,6 +224,22 @@ class TrainingRun {
     for (const auto& [name, value] : objective_.all_scores(all, nodes))
       values.push_back({name, value});
     return values;
+  }
+
+  // Of the largest mistakes, and of as many others spread over the test nodes.
+  void look_at_nodes(RunDetails& details, std::span<const NodeId> worst) {
+    constexpr size_t kNodes = 4;
+    const Scores* scores = problem_.scores_or_null();
+    if (!scores) return;
+    size_t layers = config_.final().model->needs().layers;
+    worst = worst.first(std::min(kNodes, worst.size()));
+    std::vector<NodeId> nodes(worst.begin(), worst.end());
+    std::span<const NodeId> test = problem_.split.test.span();
+    for (size_t i = 0; i < kNodes && !test.empty(); ++i)
+      nodes.push_back(test[i * test.size() / kNodes]);
+    for (NodeId node : nodes)
+      details.looks.push_back(
+          look_of(*scores, problem_.attention, problem_.data.keys, node, layers));
   }
 
   std::vector<PipelineStep> make_steps() {
@@ -238,6 +269,7 @@ class TrainingRun {
     if (const Scores* scores = problem_.scores_or_null())
       record.details.attention = analyse_attention(*scores, problem_.attention,
                                                    saved.phase.model->needs().sampling.degrees);
+    record.details.made = {date_now(), options_.version, describe_isa(), options_.command};
     record.details.spectral_gap = problem_.spectral_gap;
     record.details.required_gap = problem_.required_gap;
     record.details.steps = make_steps();

@@ -4,10 +4,14 @@
 #include <spex/core/files.h>
 #include <spex/graph/attention_file.h>
 
+#include <charconv>
+
 namespace spex {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kDataLine = "# data ";  // the second line of config.toml
 
 // What must be the same in a run and its continuation. A data set may have moved, and recomputing
 // changes no number.
@@ -31,17 +35,56 @@ Config read_run_config(const RunFiles& files) {
   return config;
 }
 
-void RunFolder::open(const Problem& problem, bool resume) {
-  if (!resume) {
+uint64_t read_data_fingerprint(const RunFiles& files) {
+  std::string text = read_text(files.config());
+  size_t line = text.find('\n') + 1;
+  if (text.compare(line, kDataLine.size(), kDataLine) != 0) return 0;
+  uint64_t value = 0;
+  std::from_chars(text.data() + line + kDataLine.size(), text.data() + text.size(), value, 16);
+  return value;
+}
+
+void RunFolder::open(const Problem& problem, const RunOptions& options) {
+  if (!options.resume) {
+    if (options.replace) remove_run();
     start(problem);
     return;
   }
   check_same_configuration(read_run_config(files_));
+  check_same_data(problem);
   check_same_graph(problem);
   checkpoint_ = load_checkpoint(files_.checkpoint());
-  if (fs::exists(files_.metrics()))
-    records_ = parse_csv(read_text(files_.metrics()), files_.metrics().string());
+  read_metrics();
+}
+
+// A run that was killed may have left half a line at the end.
+void RunFolder::read_metrics() {
+  if (!fs::exists(files_.metrics())) return;
+  std::string text = read_text(files_.metrics());
+  text.resize(text.rfind('\n') + 1);
+  if (!text.empty()) records_ = parse_csv(text, files_.metrics().string());
   drop_later_records();
+  if (!fs::exists(files_.summary())) write_metrics();
+}
+
+void RunFolder::add(const EpochRecord& record) {
+  if (records_.empty()) write_metrics();
+  records_.push_back(record);
+  append_text(files_.metrics(), csv_line(record));
+}
+
+void RunFolder::write_metrics() const {
+  write_text(files_.metrics(), to_csv(records_));
+}
+
+// The configuration goes last: without it nothing here is taken for a run that could be continued.
+void RunFolder::remove_run() const {
+  for (const fs::path& file :
+       {files_.summary(), files_.report(), files_.details(), files_.predictions(), files_.model(),
+        files_.checkpoint(), files_.scores(), files_.attention(), files_.metrics()})
+    fs::remove(file);
+  for (const Phase& phase : config_.phases) fs::remove(files_.phase(phase.name));
+  fs::remove(files_.config());
 }
 
 void RunFolder::start(const Problem& problem) {
@@ -49,9 +92,11 @@ void RunFolder::start(const Problem& problem) {
        {files_.config(), files_.metrics(), files_.scores(), files_.attention(), files_.model(),
         files_.checkpoint(), files_.summary()})
     require(!fs::exists(file),
-            "{} already holds a run ({}); give another --out, or --resume to continue that one",
+            "{} already holds a run ({}); give another --out, --resume to continue that one, or "
+            "--force to train anew in its place",
             files_.folder.string(), file.filename().string());
-  write_text(files_.config(), kRunHeader + to_toml(config_));
+  write_text(files_.config(), fmt::format("{}{}{:016x}\n{}", kRunHeader, kDataLine,
+                                          problem.data_fingerprint, to_toml(config_)));
   if (problem.fingerprint != 0)
     save_attention_graph(files_.attention(), problem.attention, problem.fingerprint);
 }
@@ -66,6 +111,15 @@ void RunFolder::check_same_configuration(const Config& before) const {
             "{} belongs to another configuration: {} is {} there and {} here; resume with the same "
             "settings, or give another --out",
             files_.folder.string(), old_keys[i].key, old_keys[i].value, new_keys[i].value);
+}
+
+void RunFolder::check_same_data(const Problem& problem) const {
+  uint64_t before = read_data_fingerprint(files_);
+  require(
+      before == 0 || before == problem.data_fingerprint,
+      "{} belongs to other data than {} holds now: edges, features or labels differ; resume with "
+      "the same data, or give another --out",
+      files_.folder.string(), config_.data);
 }
 
 // A run that was killed as it began may lack its graph.

@@ -15,7 +15,11 @@ class RunFolder {
 
   // A new run needs a folder without a run in it; a continued one must be of the same configuration
   // and graph.
-  void open(const Problem& problem, bool resume);
+  void open(const Problem& problem, const RunOptions& options);
+
+  // One more row of metrics.csv.
+  void add(const EpochRecord& record);
+  void write_metrics() const;  // all rows anew, as they stand now
 
   const std::optional<Checkpoint>& checkpoint() const { return checkpoint_; }
   std::vector<EpochRecord>& records() { return records_; }
@@ -26,8 +30,11 @@ class RunFolder {
 
  private:
   void start(const Problem& problem);
+  void remove_run() const;
   void check_same_configuration(const Config& before) const;
+  void check_same_data(const Problem& problem) const;
   void check_same_graph(const Problem& problem) const;
+  void read_metrics();
   void drop_later_records();
   size_t place_of(const std::string& phase) const;
 

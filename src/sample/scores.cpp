@@ -10,6 +10,7 @@ namespace spex {
 namespace {
 
 constexpr const char* kFormat = "spex-scores-1";
+constexpr uint16_t kLeastPositive = 1;  // bits of the least 16-bit float above 0
 
 std::span<const uint16_t> bits(const SharedArray<Half>& scores) {
   return {reinterpret_cast<const uint16_t*>(scores.data()), scores.size()};
@@ -47,10 +48,12 @@ void truncate_row(std::span<Half> row, size_t keep, std::vector<uint16_t>& scrat
   size_t ties = keep - above;  // of the edges that score just `least`, the first so many stay
   for (Half& score : row) {
     if (score.bits > least) continue;
-    if (score.bits == least && ties > 0)
+    if (score.bits == least && ties > 0) {
       --ties;
-    else
+      score.bits = std::max(score.bits, kLeastPositive);
+    } else {
       score.bits = 0;
+    }
   }
 }
 

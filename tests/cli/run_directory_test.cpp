@@ -91,6 +91,60 @@ TEST_F(RunDirectory, OfAnotherRunIsLeftAlone) {
   EXPECT_EQ(files(folder_ / "run"), names);
 }
 
+TEST_F(RunDirectory, IsReplacedWhereThatIsForced) {
+  std::vector<std::string> short_run = {"--set", "seeds=1", "--set", "estimator.tries=1", "-q"};
+  Outcome first = spex(train("run", short_run));
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.err, "") << "quiet";
+  ASSERT_EQ(spex(train("other", short_run + "--seed" + "7")).code, 0);
+  Outcome forced = spex(train("run", short_run + "--seed" + "7" + "--force"));
+  ASSERT_EQ(forced.code, 0) << forced.err;
+  expect_same_run(folder_ / "other", folder_ / "run");
+}
+
+TEST_F(RunDirectory, WithoutANameIsNewAndLatestLeadsToTheNewest) {
+  auto here = fs::current_path();
+  fs::current_path(folder_.path);
+  auto arguments = train("unused", {"--set", "seeds=1", "--set", "estimator.tries=1"});
+  arguments.erase(arguments.begin() + 2, arguments.begin() + 4);  // --out
+  EXPECT_EQ(spex(arguments).code, 0);
+  fs::path first = fs::canonical("runs/latest");
+  EXPECT_TRUE(fs::is_symlink("runs/latest"));
+  EXPECT_EQ(spex(arguments + "--resume").code, 0);
+  EXPECT_EQ(spex(arguments + "--out" + "runs/named").code, 0);
+  EXPECT_EQ(fs::canonical("runs/latest"), fs::canonical("runs/named"));
+  EXPECT_EQ(spex({"predict", "runs/latest", "--nodes", "3"}).code, 0);
+  EXPECT_TRUE(fs::exists(first / "summary.json"));
+  EXPECT_EQ(files("runs").size(), 3U);
+  fs::current_path(here);
+}
+
+TEST_F(RunDirectory, MetricsCanBeFollowed) {
+  Program program(train("run", {"--set", "estimator.epochs=100000"}));
+  auto rows = [&] {
+    if (!fs::exists(folder_ / "run/metrics.csv")) return size_t{0};
+    std::string text = read_text(folder_ / "run/metrics.csv");
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  ASSERT_TRUE(program.until([&] { return rows() > 3; })) << "long before the first checkpoint";
+  size_t some = rows();
+  EXPECT_TRUE(program.until([&] { return rows() > some; }));
+}
+
+TEST_F(RunDirectory, NodesMayStandInAFileWithAnyLineEnds) {
+  ASSERT_EQ(spex(train("run", {"--set", "seeds=1", "--set", "estimator.tries=1"})).code, 0);
+  Outcome expected = spex({"predict", folder_ / "run", "--nodes", "5,7,1"});
+  for (const char* text : {"5\n7\n1\n", "5\r\n7\r\n1\r\n", "5\r7\r1", "5\n\n7\n1"}) {
+    write_text(folder_ / "nodes.txt", text);
+    EXPECT_EQ(spex({"predict", folder_ / "run", "--nodes", folder_ / "nodes.txt"}).out,
+              expected.out);
+  }
+  for (const char* file : {"scores.safetensors", "attention.safetensors"}) {
+    fs::remove(folder_ / "run" / file);
+    expect_fails(spex({"predict", folder_ / "run"}), 1, file);
+  }
+}
+
 TEST_F(RunDirectory, IsForOneProgramAtATime) {
   Program first(train("run", {"--set", "estimator.epochs=100000"}));
   ASSERT_TRUE(first.until([&] { return fs::exists(folder_ / "run/attention.safetensors"); }));
@@ -169,7 +223,7 @@ TEST_F(RunDirectory, InterruptedSavesAndResumesToTheSameBytes) {
       program.signal(number);
       Outcome stopped = program.wait();
       if (stopped.code == 0) continue;  // the last epochs were quicker than the signal
-      expect_fails(stopped, 1, "the same command with --resume continues");
+      expect_fails(stopped, 128 + number, "the same command with --resume continues");
       EXPECT_TRUE(fs::exists(folder_ / run / "checkpoint.safetensors"));
       Outcome resumed = spex(train(run, {"--resume"}));
       EXPECT_EQ(resumed.code, 0) << resumed.err;

@@ -21,6 +21,7 @@ TEST(Usage, HelpOfEveryCommandFitsAScreenAndShowsAnExample) {
                                              {"estimate"},
                                              {"predict"},
                                              {"report"},
+                                             {"help"},
                                              {"data"},
                                              {"data", "info"},
                                              {"data", "convert"},
@@ -56,6 +57,40 @@ TEST(Usage, WrongCommandLinesExitWithTwo) {
                "--checkpoint-seconds");
   for (const char* option : {"--threads", "--seed", "--seeds", "--split"})
     expect_fails(spex({"train", "minesweeper", option, "-1"}), 2, option);
+  expect_fails(spex({"train", "minesweeper", "--seeds", "0"}), 2,
+               "a number from 1 to 1000000, got 0");
+  expect_fails(spex({"train", "minesweeper", "--checkpoint-seconds", "nan"}), 2, "got nan");
+  expect_fails(spex({"predict", "run", "--samples", "0"}), 2, "--samples");
+  expect_fails(spex({"predict", "run", "--batch", "-1"}), 2, "--batch");
+  expect_fails(spex({"predict", "run", "--nodes", ""}), 1, "--nodes names no node");
+  expect_fails(spex({"data", "generate", "sbm", "--nodes", "-1", "--out", "x"}), 2, "--nodes");
+  expect_fails(spex({"train", "minesweeper", "--resume", "--force"}), 1, "exclude each other");
+}
+
+TEST(Usage, HelpWorksAsACommandToo) {
+  EXPECT_EQ(spex({"help", "train"}).out, spex({"train", "--help"}).out);
+  EXPECT_EQ(spex({"help", "data", "convert"}).out, spex({"data", "convert", "--help"}).out);
+  EXPECT_EQ(spex({"help"}).out, spex({"--help"}).out);
+  expect_fails(spex({"help", "trian"}), 1, "did you mean train?");
+}
+
+TEST(Usage, SettingsAreCheckedBeforeTheDataIsRead) {
+  for (const char* command : {"train", "estimate"})
+    expect_fails(spex({command, "nothing.npz", "--out", "x", "--set", "spexphormer.width=0"}), 1,
+                 "spexphormer.width must be from 1 to 1024, not 0");
+  expect_fails(spex({"compare", "nothing.npz", "--models", "gnc"}), 1, "did you mean gcn?");
+}
+
+TEST(Usage, InputsAreNotOverwritten) {
+  TemporaryFolder folder;
+  std::string data = folder / "bridge.safetensors", link = folder / "link";
+  save_native(generate("bridge", {0, 400, 5}), data);
+  std::filesystem::create_symlink("bridge.safetensors", link);
+  std::string before = read_text(data);
+  expect_fails(spex({"data", "convert", data, data}), 1, "is part of the input");
+  expect_fails(spex({"data", "convert", data, link}), 1, "is part of the input");
+  expect_fails(spex({"estimate", data, "--out", data}), 1, "is part of the input");
+  EXPECT_EQ(read_text(data), before);
 }
 
 // SPEX_ISA as the program finds it; gone when this object goes.

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 namespace spex {
 namespace {
@@ -51,6 +54,51 @@ TEST_F(Files, AFullDiskIsASentence) {
     EXPECT_NE(std::string(error.what()).find("No space left"), std::string::npos) << error.what();
   }
   EXPECT_FALSE(fs::exists(folder_ / "a"));
+}
+
+TEST_F(Files, LinksAreFollowedAndStayLinks) {
+  write_text(folder_ / "file", "old");
+  fs::create_symlink("file", folder_ / "link");
+  fs::create_symlink("link", folder_ / "linked_link");
+  fs::create_symlink("not_yet", folder_ / "dangling");
+  write_text(folder_ / "linked_link", "new");
+  write_text(folder_ / "dangling", "made");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "linked_link"));
+  EXPECT_EQ(read_text(folder_ / "file"), "new");
+  EXPECT_EQ(read_text(folder_ / "not_yet"), "made");
+}
+
+TEST_F(Files, AReplacedFileKeepsItsMode) {
+  write_text(folder_ / "file", "old");
+  for (fs::perms mode : {fs::perms(0600), fs::perms(0664), fs::perms(0755)}) {
+    fs::permissions(folder_ / "file", mode);
+    write_text(folder_ / "file", "new");
+    EXPECT_EQ(fs::status(folder_ / "file").permissions(), mode);
+  }
+}
+
+TEST_F(Files, PipesAndDevicesAreWrittenToAndNotReplaced) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] {
+    std::ifstream pipe(folder_ / "pipe");
+    std::getline(pipe, got);
+  });
+  write_text(folder_ / "pipe", "through\n");
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(fs::is_fifo(folder_ / "pipe"));
+  write_text("/dev/null", "gone");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_THROW(write_text("/dev/full", "text"), Error);
+  EXPECT_THROW(write_text(folder_, "text"), Error);
+}
+
+TEST_F(Files, TextIsAppendedBehindWhatIsThere) {
+  append_text(folder_ / "log", "one\n");
+  append_text(folder_ / "log", "two\n");
+  EXPECT_EQ(read_text(folder_ / "log"), "one\ntwo\n");
 }
 
 TEST_F(Files, MissingFilesAndFoldersAreNamed) {

@@ -43,6 +43,22 @@ TEST(Info, CountsByHand) {
   EXPECT_EQ(info.graph_bytes, 6 * 8 + 7 * 4U);
 }
 
+// Node i has i neighbours.
+TEST(Info, QuantilesOfDegreesAreThoseOfTheSortedList) {
+  constexpr size_t kNodes = 100;
+  std::vector<EdgeOffset> offsets = {0};
+  for (size_t i = 0; i < kNodes; ++i) offsets.push_back(offsets.back() + i);
+  Dataset dataset;
+  dataset.graph = {share(std::move(offsets)), share(std::vector<NodeId>(kNodes * (kNodes - 1) / 2)),
+                   false};
+  dataset.features = DenseFeatures{};
+  DatasetInfo info = describe(dataset);
+  EXPECT_EQ(info.median_degree, 49U);
+  EXPECT_EQ(info.degree_90, 89U);
+  EXPECT_EQ(info.degree_99, 98U);
+  EXPECT_EQ(info.max_degree, 99U);
+}
+
 TEST(Info, ThePageSaysWhatThereIs) {
   std::string page = format(describe(star()));
   for (const char* part : {"star (synthetic", "made here", "max 4", "1,234 removed", "cat", "50.0%",

@@ -1,3 +1,4 @@
+#include <spex/core/random.h>
 #include <spex/data/splits.h>
 #include <spex/data/validate.h>
 
@@ -63,6 +64,15 @@ TEST(Splits, NodesWithoutALabelAreLeftOut) {
   EXPECT_EQ(nodes.front(), 40U);
 }
 
+TEST(Splits, QuantitiesThatAreMissingAreLeftOutAndZerosAreNot) {
+  std::vector<float> values(100, 0.0F);
+  for (size_t i = 0; i < 30; ++i) values[i] = NAN;
+  Labels real{Task::regression, 1, {}, share(std::move(values))};
+  auto nodes = all_of(random_split(real, {}, 0));
+  EXPECT_EQ(nodes.size(), 70U);
+  EXPECT_EQ(nodes.front(), 30U);
+}
+
 TEST(Splits, PerClassCountsAreExact) {
   Labels three = labels(3000, 3);
   Split split = per_class_split(three, {20, 500, 1000}, 1);
@@ -89,6 +99,37 @@ TEST(Splits, ValidationAndTestHaveTheSameClassesEvenIfTrainingHasNot) {
   };
   EXPECT_EQ(rare(split.train), 900);
   EXPECT_NEAR(rare(split.validation), rare(split.test), 25);
+}
+
+// Some orders end with class 1 alone: with fewer nodes to hand out than there are, it shows.
+TEST(Splits, WhatTrainingLeavesIsInRandomOrder) {
+  std::vector<int32_t> classes(1000);
+  for (size_t i = 0; i < classes.size(); i += 2) classes[i] = 1;
+  Labels even = labels(1000, 2);
+  even.classes = share(std::move(classes));
+  size_t first_half = 0, all = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    // The order in which training was filled: what came before the last training node of a class
+    // must be as likely in validation as what came after.
+    auto order = random_permutation(1000, Random(seed, Purpose::split));
+    Split split = per_class_split(even, {200, 100, 100}, seed);
+    for (size_t i = 0; i < 600; ++i) {
+      auto node = static_cast<NodeId>(order[i]);
+      bool left = !std::binary_search(split.train.begin(), split.train.end(), node);
+      bool taken = std::binary_search(split.validation.begin(), split.validation.end(), node);
+      all += left;
+      first_half += left && taken;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(first_half) / static_cast<double>(all), 100.0 / 600, 0.04);
+}
+
+TEST(Splits, SharesThatAddUpToLessThanAHundredLeaveNodesOut) {
+  Split split = random_split(labels(1000, 3), parse_ratio("10/20/30"), 5);
+  EXPECT_EQ(split.train.size(), 100U);
+  EXPECT_EQ(split.validation.size(), 200U);
+  EXPECT_EQ(split.test.size(), 300U);
+  EXPECT_EQ(all_of(split).size(), 600U);
 }
 
 TEST(Splits, CountsAreRead) {

@@ -104,6 +104,8 @@ TEST_F(Tables, LabelsArePlacedByIdAndNamed) {
   Dataset dataset =
       tables("0,1\n1,2\n2,3\n", "", "id,name,page_type\n2,\"a, b\",tv\n0,x,gov\n1,y,tv\n");
   EXPECT_EQ(dataset.class_names, (std::vector<std::string>{"gov", "tv"}));
+  Dataset quoted = tables("0,1\n1,2\n", "", "id,kind\n0,\"a \"\"big\"\" one\"\n1,b\n2,b\n");
+  EXPECT_EQ(quoted.class_names, (std::vector<std::string>{"a \"big\" one", "b"}));
   EXPECT_EQ(dataset.labels.classes[0], 0);
   EXPECT_EQ(dataset.labels.classes[2], 1);
   EXPECT_EQ(dataset.labels.classes[3], -1);  // no row names it

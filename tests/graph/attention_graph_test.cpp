@@ -183,6 +183,16 @@ TEST(Fingerprint, ChangesWithAnyArrayAndNotWithThreads) {
   AttentionGraph other = plain;
   other.neighbours = std::move(changed);
   EXPECT_NE(fingerprint(other), expected);
+
+  Buffer<EdgeOffset> moved(plain.segment_ends.size(), MemoryTag::graph);
+  std::ranges::copy(plain.segment_ends, moved.begin());
+  moved[0] += 1;
+  other = plain;
+  other.segment_ends = std::move(moved);
+  EXPECT_NE(fingerprint(other), expected) << "an edge that became another type";
+  other = plain;
+  other.virtual_nodes = 1;
+  EXPECT_NE(fingerprint(other), expected);
 }
 
 TEST(ChooseRows, ListsTheChosenNodesThatAttendToEach) {

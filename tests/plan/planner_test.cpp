@@ -130,6 +130,59 @@ TEST(Planner, RefusesWithTheLeastThatWouldFit) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("needs at least"), std::string::npos) << error.what();
   }
+  // Where it says that so much would do, so much does.
+  Config again;
+  size_t least = make_plan(input, again).phases.front().bytes;
+  Config fits;
+  EXPECT_LE(fit_plan(input, fits, least + least / 2).peak_bytes(), least + least / 2);
+  EXPECT_THROW(fit_plan(input, again, least - 1), Error);
+}
+
+TEST(Planner, CountsWhatIsThereAlreadyAndWhatIsHandedOver) {
+  Config config;
+  PlanInput input = plan_input(mines(60), config);
+  PlanInput more = input;
+  more.resident_bytes += 123'456'789;
+  Plan one = make_plan(input, config), other = make_plan(more, config);
+  for (size_t i = 0; i < one.phases.size(); ++i)
+    EXPECT_EQ(other.phases[i].bytes - one.phases[i].bytes, 123'456'789U);
+  // Nearly all of a wide network of few nodes is its weights, their gradients and two moments.
+  Config wide("mlp");
+  apply_setting(wide, "mlp.width=1024");
+  PlanInput few = plan_input(mines(10), wide);
+  double parameters = static_cast<double>(
+      wide.final().model->make({few.features, few.outputs, 3, few.nodes}, 0)->parameters().count());
+  EXPECT_GE(static_cast<double>(make_plan(few, wide).peak_bytes()), 16.0 * parameters);
+  // A hundred thin layers: the scores, two bytes per edge and layer, outweigh the training.
+  apply_setting(config, "estimator.layers=100");
+  apply_setting(config, "estimator.width=1");
+  apply_setting(config, "expander.degree=100");
+  Plan deep = make_plan(input, config);
+  double edges = static_cast<double>(input.edges) + 101.0 * static_cast<double>(input.nodes);
+  EXPECT_GE(static_cast<double>(deep.phases.front().bytes), 2.0 * 100.0 * edges);
+}
+
+// What --memory promises: the counted peak stays within five percent of it, or the run is refused.
+TEST(Planner, ARunKeepsToTheMemoryItWasGiven) {
+  for (const char* model : {"spexphormer", "gat-nsampler", "mlp"}) {
+    Dataset data = mines(70);
+    Config usual(model);
+    PlanInput input = plan_input(data, usual);
+    size_t most = make_plan(input, usual).peak_bytes();
+    for (double share : {0.9, 0.7, 0.5, 0.35}) {
+      SCOPED_TRACE(testing::Message() << model << ", " << share);
+      Config config(model);
+      auto memory = static_cast<size_t>(share * static_cast<double>(most));
+      try {
+        fit_plan(input, config, memory);
+      } catch (const Error&) {
+        continue;
+      }
+      for (Phase& phase : config.phases) phase.recipe.epochs = 2;
+      for (const auto& [phase, bytes] : measure(make_problem(mines(70), config), config))
+        EXPECT_LE(static_cast<double>(bytes), 1.05 * static_cast<double>(memory)) << phase;
+    }
+  }
 }
 
 TEST(Planner, PlansNoEstimatorWhereNoneIsTrained) {

@@ -180,11 +180,37 @@ TEST_F(ReportInBrowser, DrawsEveryChartAndShowsTheSummary) {
   auto drawn = charts(page);
   for (const char* name :
        {"loss-estimator", "metric-estimator", "loss-spexphormer", "metric-spexphormer",
-        "learning-rate", "temperature", "entropy", "edge-types", "top-scores", "roc", "degrees"})
+        "learning-rate", "temperature", "entropy", "edge-types", "top-scores", "roc", "degrees",
+        "precision-recall", "calibration"})
     EXPECT_TRUE(drawn.contains(name)) << name;
-  for (const char* text : {"synthetic data", "How much was kept", "Confusion matrix", "Expander",
-                           "read the data", "spexphormer.learning_rate"})
+  for (const char* text :
+       {"synthetic data", "By class", "73.8 %", "Largest mistakes", "818", "Where one node looks",
+        "one answer for all", "the estimator alone", "2026-01-02 03:04 UTC",
+        "spex train minesweeper --seeds 3", "How much was kept", "Confusion matrix", "Expander",
+        "read the data", "spexphormer.learning_rate"})
     EXPECT_NE(body(page).find(text), std::string::npos) << text;
+}
+
+TEST_F(ReportInBrowser, ShowsQuantitiesAndPlainWords) {
+  RunRecord record = example::record();
+  record.summary.metric = "r2";
+  record.summary.estimator_test = 0.95;
+  record.details.confusion.clear();
+  record.details.roc_false_positive.clear();
+  record.details.roc_true_positive.clear();
+  record.details.recall.clear();
+  record.details.precision.clear();
+  record.details.calibration_predicted.clear();
+  record.details.calibration_right.clear();
+  record.details.calibration_nodes.clear();
+  for (size_t i = 0; i < 200; ++i) {
+    record.details.true_values.push_back(std::sin(double(i)));
+    record.details.predicted_values.push_back(std::sin(double(i)) +
+                                              0.1 * std::cos(3.0 * double(i)));
+  }
+  std::string page = check_record(record);
+  for (const char* name : {"values", "residuals"}) EXPECT_TRUE(charts(page).contains(name)) << name;
+  EXPECT_NE(body(page).find("The estimator alone is better"), std::string::npos);
 }
 
 TEST_F(ReportInBrowser, FitsANarrowWindow) {

@@ -128,6 +128,49 @@ TEST(PredictionAnalysis, ConfusionMatrixCountsTestNodesByTrueAndPredictedClass) 
   EXPECT_TRUE(details.roc_true_positive.empty());
 }
 
+// Five nodes by hand: the logits -3, 1, 2, -1 and 0.5 of the classes 0, 0, 1, 1 and unknown.
+TEST(PredictionAnalysis, OfTwoClassesCountsThresholdsAndProbabilities) {
+  Dataset data;
+  data.labels = {Task::classes, 2, shared<int32_t>({0, 0, 1, 1, -1}), {}};
+  data.class_names = {"no", "yes"};
+  std::vector<NodeId> test = {0, 1, 2, 3, 4};
+  Matrix logits(5, 1, MemoryTag::other);
+  const float values[] = {-3.0F, 1.0F, 2.0F, -1.0F, 0.5F};
+  std::copy(std::begin(values), std::end(values), logits.data());
+  RunDetails details;
+  analyse_predictions(details, data, logits, test);
+  EXPECT_EQ(details.confusion, (std::vector<std::vector<size_t>>{{1, 1}, {1, 1}}));
+  EXPECT_EQ(details.recall, (std::vector<double>{0.5, 0.5, 1.0, 1.0}));
+  EXPECT_EQ(details.precision, (std::vector<double>{1.0, 0.5, 2.0 / 3, 0.5}));
+  auto sigmoid = [](double z) { return 1 / (1 + std::exp(-z)); };
+  ASSERT_EQ(details.calibration_nodes, (std::vector<size_t>{1, 1, 1, 1}));
+  EXPECT_EQ(details.calibration_right, (std::vector<double>{0, 1, 0, 1}));
+  EXPECT_NEAR(details.calibration_predicted[1], sigmoid(-1), 1e-6);
+}
+
+TEST(PredictionAnalysis, OfQuantitiesKeepsPairsOfTrueAndPredicted) {
+  Dataset data;
+  data.labels = {Task::regression, 1, {}, shared<float>({1.0F, 2.0F, NAN, 4.0F})};
+  std::vector<NodeId> test = {0, 1, 2, 3};
+  Matrix predicted(4, 1, MemoryTag::other);
+  const float values[] = {1.5F, 0.0F, 9.0F, 4.0F};
+  std::copy(std::begin(values), std::end(values), predicted.data());
+  RunDetails details;
+  analyse_predictions(details, data, predicted, test);
+  EXPECT_EQ(details.true_values, (std::vector<double>{1, 2, 4}));
+  EXPECT_EQ(details.predicted_values, (std::vector<double>{1.5, 0, 4}));
+}
+
+TEST(PredictionAnalysis, OneAnswerForAllIsTheCommonestClassOrTheMean) {
+  Labels classes{Task::classes, 3, shared<int32_t>({2, 2, 1, 0, 2, 1}), {}};
+  Split split{shared<NodeId>({0, 1, 2}), shared<NodeId>({3}), shared<NodeId>({3, 4, 5})};
+  EXPECT_NEAR(constant_score(classes, Metric::accuracy, split, 6), 1.0 / 3, 1e-12);
+  Labels two{Task::classes, 2, shared<int32_t>({1, 1, 0, 0, 1, 1}), {}};
+  EXPECT_NEAR(constant_score(two, Metric::accuracy, split, 6), 2.0 / 3, 1e-12);
+  Labels real{Task::regression, 1, {}, shared<float>({1, 2, 3, 1, 2, 3})};
+  EXPECT_NEAR(constant_score(real, Metric::automatic, split, 6), 0.0, 1e-6);
+}
+
 TEST(PredictionAnalysis, AreaUnderTheRocCurveIsRocAuc) {
   Dataset data = small_mines(40);
   std::vector<NodeId> test(data.nodes());
@@ -171,7 +214,7 @@ TEST(PredictionAnalysis, MistakesAreTheSurestWrongTestNodesByTheirKeys) {
   }
   RunDetails details;
   std::vector<NodeId> test = {0, 1, 2, 3};
-  analyse_mistakes(details, data, predictions, test);
+  EXPECT_EQ(analyse_mistakes(details, data, predictions, test), (std::vector<NodeId>{2, 1}));
   ASSERT_EQ(details.mistakes.size(), 2U);
   EXPECT_EQ(details.mistakes[0].node, "30");
   EXPECT_EQ(details.mistakes[0].truth, "yes");

@@ -202,6 +202,39 @@ TEST_F(Predict, DataThatChangedItsSizeIsRefused) {
   EXPECT_SAYS(predict(options), "has 100 nodes, but the run was trained on 400");
 }
 
+// The same nodes, another seed: equal shapes all over.
+TEST_F(Predict, DataThatWasSwappedForAnotherOfEqualShapeIsRefused) {
+  TemporaryFolder other;
+  for (const char* model : {"spexphormer", "mlp"}) {
+    Config config(model);
+    config.data = other / "mines.safetensors";
+    config.final().recipe.epochs = 2;
+    if (config.phases.size() > 1) config.phases.front().recipe.epochs = 2;
+    save_native(small_mines(12), config.data);
+    RunOptions run_options;
+    PredictOptions wanted;
+    run_options.out = wanted.run = other / model;
+    run_training(make_problem(small_mines(12), config), config, run_options, {});
+    EXPECT_EQ(predict(wanted).nodes.size(), 144U);
+    save_native(small_mines(12, 9), config.data);
+    EXPECT_SAYS(predict(wanted), "is not what");
+    wanted.data = config.data;
+    EXPECT_EQ(predict(wanted).nodes.size(), 144U) << "named, it is a new data set";
+    run_options.resume = true;
+    EXPECT_SAYS(run_training(make_problem(small_mines(12, 9), config), config, run_options, {}),
+                "belongs to other data");
+  }
+}
+
+TEST(Probabilities, OfTwoClassesAreBothAboveZero) {
+  Matrix logits(2, 1, MemoryTag::other);
+  logits(0, 0) = 30.0F;
+  logits(1, 0) = -30.0F;
+  Matrix two = to_probabilities(logits, {Task::classes, {"no", "yes"}});
+  EXPECT_NEAR(two(0, 0), std::exp(-30.0), 1e-18);
+  EXPECT_NEAR(two(1, 1), std::exp(-30.0), 1e-18);
+}
+
 TEST(Probabilities, FollowTheTask) {
   Matrix logits(2, 3, MemoryTag::other);
   float numbers[] = {0, 1, 2, 1000, -1000, 0};

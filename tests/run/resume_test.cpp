@@ -103,7 +103,7 @@ TEST(Resume, WithAnotherConfigurationNamesTheKey) {
 TEST(Resume, OnAnotherGraphIsRefused) {
   TemporaryFolder folder;
   run(quick_config(), folder / "run", stop_after(3));
-  EXPECT_SAYS(run(quick_config(), folder / "run", {}, resuming(), 21), "belongs to another graph");
+  EXPECT_SAYS(run(quick_config(), folder / "run", {}, resuming(), 21), "belongs to other data");
 }
 
 TEST(Resume, NothingIsRefusedAndMakesNoFolder) {

@@ -147,6 +147,7 @@ SeedResult train_on_bridge(Sampling sampling, size_t seed) {
   config.phase("estimator").recipe.epochs = 200;
   config.phase("estimator").recipe.learning_rate = 0.03;
   estimator_options(config).gamma = 0.97;
+  estimator_options(config).lambda = 6;
   estimator_options(config).norm = Norm::batch;
   final_options(config).width = 16;
   final_options(config).degrees = {4, 4};
@@ -211,6 +212,23 @@ TEST(Run, ScoresOfAnotherGraphAreRefusedBeforeTheFolderIsMade) {
   options.scores = folder / "scores";
   EXPECT_SAYS(run(config, folder / "run", {}, options), "holds the scores of another graph");
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+TEST(Run, ScoresOfOtherFeaturesOnTheSameGraphAreRefused) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  Dataset data = small_mines(12), other = data;
+  auto& features = std::get<DenseFeatures>(other.features);
+  Buffer<float> values(features.values.size(), MemoryTag::features);
+  std::copy(features.values.begin(), features.values.end(), values.begin());
+  values[3] += 1.0F;
+  features.values = std::move(values);
+  run_estimate(make_problem(data, config), config, folder / "scores.safetensors", {});
+  RunOptions options;
+  options.scores = folder / "scores.safetensors";
+  options.out = folder / "run";
+  EXPECT_SAYS(run_training(make_problem(other, config), config, options, {}), "another graph");
+  EXPECT_TRUE(run_training(make_problem(data, config), config, options, {}).finished);
 }
 
 TEST(Run, SettingsThatCannotWorkAreRefusedBeforeTheFolderIsMade) {

@@ -112,8 +112,11 @@ TEST(TruncateScores, KeepsTheLargestOfEachRowAndOfEqualOnesTheFirst) {
       for (size_t e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e) order.push_back(e);
       std::stable_sort(order.begin(), order.end(),
                        [&](size_t a, size_t b) { return values[a] > values[b]; });
+      // What a row keeps stays above zero; a row that keeps all is left alone.
+      float least = order.size() > keep ? 0x1p-24F : 0.0F;
+      size_t kept = std::min(keep, order.size());
       for (size_t r = 0; r < order.size(); ++r)
-        ASSERT_EQ(cut[order[r]], r < keep ? values[order[r]] : 0.0F) << "node " << i;
+        ASSERT_EQ(cut[order[r]], r < kept ? std::max(values[order[r]], least) : 0.0F) << i;
     }
   }
   EXPECT_EQ(floats(scores.layers[0]), values) << "the scores themselves must not change";
@@ -126,6 +129,29 @@ TEST(TruncateScores, LeavesOnlyTheKeptToBeDrawn) {
   Sampler top(graph, &scores, Sampling::top, 1), weighted(graph, &cut, Sampling::weighted, 1);
   for (NodeId i = 0; i < graph.nodes(); ++i)
     EXPECT_EQ(draw(weighted, i, 0, 5, 3), draw(top, i, 0, 5, 3));
+}
+
+TEST(TruncateScores, NeverLetsWhatWasCutBeDrawnThoughAllScoresAreZero) {
+  AttentionGraph graph = random_graph({40, 40});
+  Scores zeros;
+  zeros.layers.push_back(halves(std::vector<float>(graph.edges(), 0.0F)));
+  Scores cut = truncate(zeros, graph, 5);
+  Sampler sampler(graph, &cut, Sampling::weighted, 3);
+  for (uint32_t epoch = 0; epoch < 50; ++epoch)
+    for (EdgeOffset edge : draw(sampler, 0, 0, 5, epoch)) EXPECT_LT(edge, 5U);
+}
+
+// Scores below 3e-8 are zero in 16 bits: drawn after all others, and each as likely as the next.
+TEST(ZeroScores, AreDrawnLastAndEvenly) {
+  AttentionGraph graph = random_graph({9});
+  Scores scores;
+  scores.layers.push_back(halves({0.5F, 0, 0, 0, 6e-8F, 0, 0, 0, 0, 0.5F}));
+  Sampler sampler(graph, &scores, Sampling::weighted, 3);
+  std::vector<int> drawn(10);
+  for (uint32_t epoch = 0; epoch < 7000; ++epoch)
+    for (EdgeOffset edge : draw(sampler, 0, 0, 4, epoch)) ++drawn[edge];
+  for (size_t edge : {0, 4, 9}) EXPECT_EQ(drawn[edge], 7000) << edge;
+  for (size_t edge : {1, 2, 3, 5, 6, 7, 8}) EXPECT_NEAR(drawn[edge], 1000, 120) << edge;
 }
 
 TEST(TruncateScores, RefusesToKeepNothingAndScoresOfAnotherGraph) {

@@ -40,8 +40,9 @@ TEST(LearningRate, StaysWhereTheScheduleIsConstant) {
 TEST(Temperature, IsOneThenDecaysToItsMinimum) {
   EstimatorOptions options;
   EXPECT_EQ(options.temperature(0), 1.0);
-  EXPECT_EQ(options.temperature(5), 1.0);
-  EXPECT_DOUBLE_EQ(options.temperature(7), 0.99 * 0.99);
+  for (size_t epoch = 0; epoch < 5; ++epoch) EXPECT_EQ(options.temperature(epoch), 1.0);
+  EXPECT_DOUBLE_EQ(options.temperature(5), 0.99) << "lambda epochs at 1, no more";
+  EXPECT_DOUBLE_EQ(options.temperature(7), 0.99 * 0.99 * 0.99);
   EXPECT_EQ(options.temperature(100000), 0.05);
   options.anneal = false;
   EXPECT_EQ(options.temperature(100000), 1.0);

@@ -33,8 +33,13 @@ class MappedFile {
 std::string read_text(const std::filesystem::path& path);
 
 // Writes beside the name, syncs, and renames: after a crash the old file is there, or the new one.
+// Links are followed, and a file that is replaced keeps its owner and mode. Only files are replaced:
+// what is written to a pipe or a character device goes into it.
 void write_atomically(const std::filesystem::path& path,
                       const std::function<void(std::ostream&)>& write);
 void write_text(const std::filesystem::path& path, std::string_view text);
+
+// At the end of a file that others may be reading; made if it is not there. Not synced.
+void append_text(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace spex

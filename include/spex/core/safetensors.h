@@ -3,8 +3,9 @@
 // however large the file. Header, shapes and offsets are checked against the file's size first.
 //
 //   8 bytes    length of the header, little-endian
-//   header     {"__metadata__": {..}, "name": {"dtype": "F32", "shape": [..], "data_offsets":
-//   [..]}} data       the arrays, without holes
+//   header     {"__metadata__": {..},
+//               "name": {"dtype": "F32", "shape": [..], "data_offsets": [..]}, ..}
+//   data       the arrays, without holes
 //
 // What we write starts its data at a multiple of 64 bytes and puts wide types first, so that every
 // array is aligned to its type. Files of others may be less kind: a misaligned array is copied.

@@ -24,7 +24,7 @@ struct EstimatorOptions : Options<EstimatorOptions> {
   void list(SettingList& s) override;
   Needs needs() const override;
   std::unique_ptr<Model> make(const Shape& shape, uint64_t seed) const override;
-  // T = 1 before epoch lambda, then max(gamma^(epoch - lambda), tau_min).
+  // T = 1 in lambda epochs, then gamma, gamma^2, .., but never below tau_min.
   double temperature(size_t epoch) const override;
   size_t tries() const override { return estimators; }
   void serve(const Needs& next) override;

@@ -25,7 +25,8 @@ struct ComparedRun {
 
 struct ComparedModel {
   std::string model;
-  std::vector<ComparedRun> runs;   // the same splits and seeds, in the same order, for every model
+  std::vector<ComparedRun> runs;   // the same splits and seeds, in the same order, for every model:
+                                   // only then can noise be told
   double mean = 0, deviation = 0;  // of the test metric
   double epoch_seconds = 0;        // median, of the last phase
   double seconds = 0;              // of all trainings
@@ -46,6 +47,10 @@ struct Comparison {
 // kill goes on where it was. Nothing if it was told to stop.
 std::optional<Comparison> compare_models(const Dataset& data, const CompareRequest& request,
                                          const RunHooks& hooks);
+
+// Finished runs beside each other, by the names of their folders. Throws unless they are of the same
+// data and metric.
+Comparison compare_runs(const std::vector<std::filesystem::path>& runs);
 
 // Marks the best model and those that the paired differences cannot tell from it: the mean
 // difference lies within two standard errors of zero.

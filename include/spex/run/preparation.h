@@ -24,6 +24,7 @@ struct Preparation {
 struct PreparedData {
   Dataset data;  // labels as they were: the objective scales targets
   Preparation preparation;
+  uint64_t fingerprint = 0;  // of the data set as it was read
 };
 
 // Measures the data set, and brings its features, and those of its edges, to what a model of this

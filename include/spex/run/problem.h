@@ -11,8 +11,9 @@ namespace spex {
 struct Problem : Ground {
   Split split;
   Preparation preparation;
-  uint64_t fingerprint = 0;  // of the attention graph; 0: there is none
-  double spectral_gap = 0;   // of the expander; 0: not computed
+  uint64_t data_fingerprint = 0;  // of the data set as it was read; 0: not known
+  uint64_t fingerprint = 0;       // of that and the attention graph; 0: there is none
+  double spectral_gap = 0;        // of the expander; 0: not computed
   double required_gap = 0;
   double graph_seconds = 0;  // making the graphs took so long
 };
@@ -33,6 +34,9 @@ Ground make_ground(Dataset data, const Config& config, Gaps* gaps = nullptr);
 
 // Gives the attention graph of a data set what its edges have of features, if anything.
 void use_edge_features(AttentionGraph& attention, const Dataset& data);
+
+// What scores belong to: an attention graph, and the data set it was made of.
+uint64_t run_fingerprint(const AttentionGraph& graph, uint64_t data);
 
 // A graph's own edges, made undirected, and self-loops.
 AttentionGraph local_graph(const CsrGraph& graph);

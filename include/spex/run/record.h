@@ -80,6 +80,22 @@ struct Mistake {
   double size = 0;  // the prediction's probability; of a target, how far off it is
 };
 
+// Where a node looks: of each layer the neighbours with the largest scores.
+struct SeenNeighbour {
+  std::string node;
+  size_t type = 0;  // of the edge: graph, expander, self-loop, virtual
+  double score = 0;
+};
+struct NodeAttention {
+  std::string node;
+  std::vector<std::vector<SeenNeighbour>> layers;
+};
+
+// How a run was made.
+struct Provenance {
+  std::string date, version, instruction_set, command;
+};
+
 // details.json
 struct RunDetails {
   std::vector<LayerAttention> attention;
@@ -87,6 +103,15 @@ struct RunDetails {
   std::vector<size_t> degree_histogram;  // nodes per bin
   std::vector<std::string> class_names;
   std::vector<std::vector<size_t>> confusion;  // [true][predicted] on the test nodes; classes only
+  double constant_test = 0;  // the metric of one answer for all: the commonest class, or the mean
+  std::vector<double> recall, precision;  // as the threshold falls; two classes only
+  // Ten bins of probability (of class 1, or of the predicted one): its mean, the share that was right,
+  // and the nodes in it.
+  std::vector<double> calibration_predicted, calibration_right;
+  std::vector<size_t> calibration_nodes;
+  std::vector<double> true_values, predicted_values;  // of up to 1000 test nodes; quantities only
+  std::vector<NodeAttention> looks;                   // of the largest mistakes, and of some others
+  Provenance made;
   std::vector<double> roc_false_positive, roc_true_positive;  // two classes or many labels (pooled)
   std::vector<Mistake> mistakes;  // the largest first; classes, or a single target
   std::vector<PipelineStep> steps;
@@ -108,6 +133,7 @@ std::string to_json(const RunDetails& details);
 RunSummary parse_summary(const std::string& text, const std::string& source);
 RunDetails parse_details(const std::string& text, const std::string& source);
 std::string to_csv(const std::vector<EpochRecord>& epochs);
+std::string csv_line(const EpochRecord& epoch);  // one line of it, with its end
 std::vector<EpochRecord> parse_csv(const std::string& text, const std::string& source);
 
 // Everything from the files of a finished run directory: summary.json, details.json, metrics.csv,

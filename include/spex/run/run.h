@@ -36,19 +36,25 @@ struct RunFiles {
 inline constexpr const char* kRunHeader = "# spex run 3\n";
 // The configuration of a run; throws if an earlier version wrote it.
 Config read_run_config(const RunFiles& files);
+// The fingerprint of the data set it was trained on; 0: the run does not say.
+uint64_t read_data_fingerprint(const RunFiles& files);
 
 struct RunOptions {
   std::filesystem::path out;
   bool resume = false;
+  bool replace = false;              // the run that stands in `out`, if there is one
   std::filesystem::path scores;      // scores to use in place of phase 1; empty: train an estimator
   double checkpoint_seconds = 60.0;  // between checkpoints
   Plan plan;                         // the forecast, shown beside what is measured
   double read_seconds = 0;           // reading the data took so long
+  std::string command;               // the command line, for the report
+  std::string version;               // of the program, for the report
 };
 
 struct RunHooks {
   std::function<void(const EpochRecord&, size_t epochs)> on_epoch;
-  std::function<bool()> stop;  // asked after each epoch
+  std::function<bool()> stop;      // asked after each epoch
+  std::function<void()> on_start;  // the folder is this run's own from now on
 };
 
 struct RunResult {

@@ -7,6 +7,13 @@ function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+function svg(tag, attributes, text = '') {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.textContent = text;
+  return node;
+}
+
 // A number of summary.json; the browser test finds it by its name.
 const figureOf = (name, text) => element('span', {'data-figure': name}, text);
 

@@ -1,4 +1,4 @@
-// The result and its spread, the graph, and the mistakes.
+// The result, its spread, what it stands beside, and the graph.
 
 // The seeds' test values as dots on a line, the mean as a stroke.
 function seedStrip(summary) {
@@ -7,12 +7,6 @@ function seedStrip(summary) {
   const [low, high] = [Math.min(...tests), Math.max(...tests)];
   const margin = (high - low) * 0.08 || 0.005;
   const place = (value) => 4 + 92 * (value - low + margin) / (high - low + 2 * margin);
-  const svg = (tag, attributes, text = '') => {
-    const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.textContent = text;
-    return node;
-  };
   const strip = svg('svg', {class: 'strip', role: 'img'});
   strip.append(svg('title', {}, 'Test value of each seed; the stroke is their mean'));
   strip.append(svg('line', {x1: '4%', x2: '96%', y1: 22, y2: 22, stroke: 'var(--rule)'}));
@@ -44,7 +38,24 @@ function facts(summary) {
       element('dt', {}, term), element('dd', {}, figureOf(name, text)))));
 }
 
-function resultSection({summary}) {
+// What the result stands beside: one answer for all nodes, and the estimator alone.
+function baselineTable({summary, details}) {
+  const rows = [];
+  const constant = {accuracy: 'the commonest class, for all', roc_auc: 'one answer for all', r2: 'the mean, for all'}[summary.metric] ?? 'one answer for all';
+  if (isNumber(details.constant_test) && details.made.version !== '') rows.push([constant, percent(details.constant_test), '']);
+  if (summary.estimator.epochs > 0) rows.push(['the estimator alone', percent(summary.estimator.test), '']);
+  if (rows.length === 0) return null;
+  rows.push([`this run, ${summary.model}`, percent(summary.test_mean), '']);
+  return element('div', {class: 'beside'}, element('h3', {}, 'Beside it'), table(['', metricName(summary.metric)], rows.map(([a, b]) => [a, b]), {numeric: [1], className: 'wide'}));
+}
+
+function findingsBox({findings}) {
+  if (findings.length === 0) return null;
+  return element('div', {class: 'findings'}, element('h3', {}, 'In plain words'), element('ul', {}, findings.map((text) => element('li', {}, text))));
+}
+
+function resultSection(run) {
+  const {summary} = run;
   const seeds = summary.final.seeds.length;
   const spread = seeds > 1 ? element('span', {class: 'spread'}, ' ± ', figureOf('test_std', hundredfold(summary.test_std)), ' %')
                            : element('span', {class: 'spread'}, ' %');
@@ -56,6 +67,7 @@ function resultSection({summary}) {
               element('p', {}, `${metricName(summary.metric)} on the test nodes, ${meaning}.`),
               note('Each seed trains the final network anew from other random weights. The test value is read at the epoch that was best on validation, so the test nodes chose nothing.')),
           element('div', {}, seedTable(summary), seedStrip(summary))),
+      element('div', {class: 'result'}, findingsBox(run), baselineTable(run)),
       facts(summary));
 }
 
@@ -90,53 +102,4 @@ function graphSection({details}) {
   if (figures.length === 0) return null;
   return section('The graph', 'How many neighbours nodes have in the data, and how well the added edges join them.',
       element('div', {class: 'charts'}, figures));
-}
-
-function confusionTable({class_names: names, confusion}) {
-  const dense = confusion.length > 16;
-  const name = (i) => names[i] ?? `class ${i}`;
-  const heads = dense ? null : element('thead', {}, element('tr', {}, element('th'), confusion.map((_, i) => element('th', {title: name(i)}, name(i))), element('th', {}, 'found')));
-  const rows = confusion.map((row, t) => {
-    const total = row.reduce((a, b) => a + b, 0);
-    const cells = row.map((n, p) => {
-      const part = total > 0 ? n / total : 0;
-      const hue = t === p ? 'blue' : 'orange';
-      const style = `background:color-mix(in srgb, var(--${hue}) ${(part * 85).toFixed(1)}%, var(--wash));` + (part > 0.55 ? 'color:var(--paper)' : '');
-      return element('td', {style, title: `${name(t)} taken for ${name(p)}: ${count(n)} (${percent(part, 1)})`}, dense ? '' : count(n));
-    });
-    const found = dense ? null : element('th', {class: 'number'}, total > 0 ? percent(row[t] / total, 1) : NONE);
-    return element('tr', {}, element('th', {title: name(t)}, name(t)), cells, found);
-  });
-  return element('figure', {class: confusion.length > 6 ? 'tall full' : 'tall'},
-      element('figcaption', {}, element('h3', {}, 'Confusion matrix'),
-          element('p', {}, 'Rows are the true class, columns the predicted one; shade is the share of the row, blue where right, orange where wrong.')),
-      element('div', {class: 'scroll'}, element('table', {class: dense ? 'confusion dense' : 'confusion'}, heads, element('tbody', {}, rows))));
-}
-
-function rocFigure(details) {
-  return chartFigure('roc', 'ROC curve', 'Positives found against false alarms as the threshold moves; the dashed diagonal is guessing.',
-      () => lines([{label: 'this run', x: details.roc_false_positive, y: details.roc_true_positive, color: color('blue'), width: 2},
-                   {label: 'guessing', x: [0, 1], y: [0, 1], color: color('grey'), dash: [4, 4], width: 1}],
-                  {x: percentAxis('false positives', {type: 'linear', min: 0, max: 1}), y: percentAxis('true positives', {min: 0, max: 1})},
-                  {format: (y) => percent(y, 1)}));
-}
-
-// Nodes by the names the data gives them, so that they can be looked up there.
-function mistakesTable({mistakes, confusion, roc_true_positive: roc}) {
-  const classes = confusion.length + roc.length > 0;
-  const rows = mistakes.map((m) => [m.node, m.truth, m.prediction, classes ? percent(m.size, 1) : significant(m.size)]);
-  return element('figure', {class: 'tall'},
-      element('figcaption', {}, element('h3', {}, 'Largest mistakes'),
-          element('p', {}, classes ? 'Test nodes of another class than the network is surest of: errors of the network, or of the labels.'
-                                   : 'Test nodes whose prediction is furthest from the truth.')),
-      table(['node', 'truth', 'prediction', classes ? 'probability' : 'distance'], rows, {numeric: [3], className: 'wide'}));
-}
-
-function mistakesSection({details}) {
-  const parts = [details.roc_false_positive.length > 1 ? rocFigure(details) : null,
-                 details.confusion.length > 0 ? confusionTable(details) : null,
-                 details.mistakes.length > 0 ? mistakesTable(details) : null].filter((part) => part);
-  if (parts.length === 0) return null;
-  return section('Right and wrong', 'How the predictions on the test nodes compare with the truth.',
-      element('div', {class: 'charts'}, parts));
 }

@@ -1,0 +1,75 @@
+// Every setting does something: another value, another model.
+#include <spex/core/files.h>
+#include <spex/core/threads.h>
+
+#include <sstream>
+
+#include "run/support.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+// One thread: a run is too small for more, and others run tests beside it.
+std::string file_after(const std::string& settings, const std::string& file) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  for (Phase& phase : config.phases) phase.recipe.warmup = 2;
+  std::istringstream words(settings);
+  for (std::string word; words >> word;) {
+    if (word.starts_with("model="))
+      set_model(config, word.substr(6));
+    else
+      apply_setting(config, word);
+  }
+  config.threads = 1;
+  run(config, folder / "run", {}, {}, 12);
+  return read_text(folder / "run" / file);
+}
+
+// The arrays behind the header, where the settings themselves stand.
+std::string numbers(const std::string& safetensors) {
+  uint64_t header = 0;
+  std::memcpy(&header, safetensors.data(), sizeof header);
+  return safetensors.substr(sizeof header + header);
+}
+
+TEST(Settings, OfTheFinalNetworkChangeIt) {
+  std::string base = numbers(file_after("", "model.safetensors"));
+  EXPECT_TRUE(numbers(file_after("", "model.safetensors")) == base);
+  for (const char* setting :
+       {"clip=0.01", "weight_decay=0.3", "decay=gradient", "dropout=0.4", "learning_rate=0.002",
+        "warmup=0", "truncate=3", "resample_every=3", "sampling=uniform", "sampling=top",
+        "log_scores=true", "norm=layer", "norm=none", "batch_size=50", "pre_layers=2",
+        "post_layers=1", "degrees=[5,4]", "heads=4"}) {
+    std::string text = std::string("spexphormer.") + setting;
+    EXPECT_TRUE(numbers(file_after(text, "model.safetensors")) != base) << setting;
+  }
+  for (const char* setting : {"seed=1", "expander.degree=8", "expander.seed=1",
+                              "split.ratio=50/25/25", "split.ratio=50/25/25 split.seed=1"})
+    EXPECT_TRUE(numbers(file_after(setting, "model.safetensors")) != base) << setting;
+}
+
+TEST(Settings, OfTheEstimatorChangeItsScores) {
+  std::string base = numbers(file_after("estimator.lambda=1", "scores.safetensors"));
+  for (const char* setting :
+       {"temperature=false", "gamma=0.5", "lambda=0", "modulation=sum", "scale_by_width=false",
+        "normalize_values=false", "norm=graph", "norm=layer", "clip=0.01", "weight_decay=0.3",
+        "pre_layers=0", "width=8", "layers=1", "learning_rate=0.1"}) {
+    std::string text = std::string("estimator.lambda=1 estimator.") + setting;
+    EXPECT_TRUE(numbers(file_after(text, "scores.safetensors")) != base) << setting;
+  }
+}
+
+TEST(Settings, OfExphormerChangeIt) {
+  std::string base = "model=exphormer exphormer.epochs=4 exphormer.width=8 exphormer.layers=2";
+  std::string expected = numbers(file_after(base, "model.safetensors"));
+  for (const char* setting : {"dropout=0.5", "virtual_nodes=1", "norm=graph", "weight_decay=0.3"})
+    EXPECT_TRUE(numbers(file_after(base + " exphormer." + setting, "model.safetensors")) !=
+                expected)
+        << setting;
+}
+
+}  // namespace
+}  // namespace spex
