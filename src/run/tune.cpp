@@ -178,13 +178,14 @@ class Tuner {
     return all;
   }
 
-  // The trial of a model that reached most so far; its default, if there is none.
-  const TuneTrial& best_of(size_t start) const {
+  // What reached most so far with a model; its default, if nothing else was tried.
+  Assignment best_values(size_t start) const {
+    const auto& [config, space] = starts_[start];
     std::vector<RungScores> own = scores();
     for (size_t i = 0; i < own.size(); ++i)
-      if (now_.trials[i].model != starts_[start].config.model || own[i].empty()) own[i] = {kNone};
+      if (now_.trials[i].model != config.model) own[i].clear();
     std::vector<size_t> best = finalists(own, 1);
-    return now_.trials[best.empty() ? start : best.front()];
+    return best.empty() ? values_of(space, config) : values_in(now_.trials[best.front()]);
   }
 
   // The defaults come first. Then, in turn: values at random, the default with a few changed, the
@@ -196,7 +197,7 @@ class Tuner {
     if (turn > 0 && turn % 3 == 1)
       values = draw_values(config, space, config.seed, number);
     else if (turn > 0)
-      values = change_values(config, space, turn % 3 == 2 ? values : values_in(best_of(which)),
+      values = change_values(config, space, turn % 3 == 2 ? values : best_values(which),
                              config.seed, number);
     TuneTrial trial{config.model, {}, {}};
     for (size_t i = 0; i < space.size(); ++i)
