@@ -87,7 +87,7 @@ TEST(Tune, StoppedAndContinuedEndsTheSame) {
   size_t calls = 0;
   for (; !other && calls < 100; ++calls) {
     TuneHooks hooks;
-    auto left = std::make_shared<std::atomic<int>>(150);
+    auto left = std::make_shared<std::atomic<int>>(60);
     hooks.stop = [left] { return --*left <= 0; };
     other = tune(data, small_request(folder / "stopped"), hooks);
   }
