@@ -58,6 +58,7 @@ class Tuner {
       return known_;
     }
     if (!search() || !decide()) return std::nullopt;
+    while (!now_.trials.empty() && now_.trials.back().steps.empty()) now_.trials.pop_back();
     now_.finished = true;
     save();
     fs::remove_all(request_.out / "trials");
