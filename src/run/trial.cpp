@@ -18,10 +18,11 @@ std::string ground_key(const Config& config) {
   std::string key;
   for (const Phase* phase : phases_to_train(config, false)) {
     Needs needs = phase->model->needs();
-    key +=
-        fmt::format("{}{}/{}/{};", needs.attention, needs.local, needs.hops, needs.virtual_nodes);
+    key += fmt::format("{}{}{}/{}/{}/{}/{};", needs.attention, needs.local, needs.edge_features,
+                       needs.hops, needs.eigenvectors, needs.virtual_nodes,
+                       fmt::join(needs.ball, ","));
   }
-  return key + text_of(config.expander, "expander");
+  return key + text_of(config.expander, "expander") + text_of(config.features, "features");
 }
 
 // What its problem depends on besides: the split and, where scores are needed, who gives them.
@@ -33,10 +34,18 @@ std::string problem_key(const Config& config) {
 
 }  // namespace
 
+const PreparedData& Trials::prepared(const FeatureConfig& features) {
+  std::string key = text_of(features, "features");
+  auto found = prepared_.find(key);
+  if (found == prepared_.end()) found = prepared_.emplace(key, prepare(data_, features)).first;
+  return found->second;
+}
+
 const Ground& Trials::ground(const Config& config) {
   std::string key = ground_key(config);
   auto found = grounds_.find(key);
-  if (found == grounds_.end()) found = grounds_.emplace(key, make_ground(data_, config)).first;
+  if (found == grounds_.end())
+    found = grounds_.emplace(key, make_ground(prepared(config.features).data, config)).first;
   return found->second;
 }
 
@@ -50,6 +59,8 @@ std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& 
   Split split = choose_split(data_, config.split);
   made->split.train = split.train;
   made->split.validation = split.validation;
+  made->preparation = prepared(config.features).preparation;
+  made->preparation.targets = target_scaling(data_.labels, made->split, config.features);
   if (config.final().model->needs().scores) {
     TrainerHooks hooks;
     hooks.stop = stop;

@@ -80,7 +80,7 @@ double TrialUnits::test(const TrialUnit& unit) {
   Matrix all = Matrix::zeros(data().nodes(), logits.cols(), MemoryTag::activations);
   for (size_t i = 0; i < split.test.size(); ++i)
     copy(all.view().block(split.test[i], 1), logits.view().block(i, 1));
-  Objective objective(data().labels, unit.config.split.metric);
+  Objective objective(data().labels, unit.config.split.metric, problem->preparation.targets);
   return objective.score(all, split.test.span());
 }
 
