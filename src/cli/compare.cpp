@@ -4,14 +4,12 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/log.h>
-#include <spex/core/text.h>
 #include <spex/core/threads.h>
 #include <spex/report/report.h>
 #include <spex/run/compare.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <sstream>
 
 #include "cli/progress.h"
 #include "cli/settings.h"
@@ -24,41 +22,6 @@ struct CompareCommand {
   std::string models, splits;
   std::filesystem::path out;
 };
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::stringstream stream(list);
-  for (std::string word; std::getline(stream, word, ',');)
-    if (!word.empty()) words.push_back(word);
-  return words;
-}
-
-// "all", or numbers such as 0,3,5; empty: the one that the settings choose.
-std::vector<size_t> splits_of(const std::string& text, const Dataset& data) {
-  std::vector<size_t> splits;
-  if (text == "all")
-    for (size_t i = 0; i < data.splits.size(); ++i) splits.push_back(i);
-  else
-    for (const std::string& word : words_of(text)) splits.push_back(parse_count(word, "--splits"));
-  require(text.empty() || !splits.empty(),
-          "{} stores no splits; leave --splits out, and --seeds gives several trainings",
-          data.name);
-  for (size_t split : splits)
-    require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
-            data.splits.size());
-  return splits;
-}
-
-// A model's own settings count for that model alone.
-Config config_of(Settings settings, const std::string& model, const std::vector<std::string>& all,
-                 const Dataset& data) {
-  settings.model = model;
-  std::erase_if(settings.assignments, [&](const std::string& assignment) {
-    std::string section = assignment.substr(0, assignment.find('.'));
-    return section != model && std::find(all.begin(), all.end(), section) != all.end();
-  });
-  return resolve(settings, data);
-}
 
 void compare(const CompareCommand& request) {
   for (const std::string& name : words_of(request.models)) find_model(name);
@@ -77,7 +40,7 @@ void compare(const CompareCommand& request) {
   std::vector<std::string> names = words_of(request.models);
   for (const std::string& name : names)
     for (const Settings& each : settings)
-      wanted.configs.push_back(config_of(each, name, names, data));
+      wanted.configs.push_back(resolve_one(each, name, names, data));
   for (Config& config : wanted.configs) config.threads = use_threads(config.threads);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {

@@ -24,6 +24,7 @@
 #include "cli/report.h"
 #include "cli/suggest.h"
 #include "cli/train.h"
+#include "cli/tune.h"
 
 namespace {
 
@@ -34,6 +35,7 @@ void add_commands(CLI::App& app) {
   add_predict_command(app);
   add_models_command(app);
   add_compare_command(app);
+  add_tune_command(app);
   add_report_command(app);
   CLI::App* data = app.add_subcommand("data", "Look at, convert or make data sets");
   data->require_subcommand(1);

@@ -90,6 +90,13 @@ void Progress::epoch(const EpochRecord& record, size_t epochs) {
   if (last) finish();
 }
 
+void Progress::status(const std::string& text) {
+  auto now = std::chrono::steady_clock::now();
+  if (seconds_between(last_, now) < (terminal_ ? 0.1 : 10.0)) return;
+  last_ = now;
+  terminal_ ? redraw(text) : say(text + "\n");
+}
+
 void Progress::redraw(const std::string& text) {
   say("\r\033[K" + text);
   drawn_ = true;

@@ -14,8 +14,9 @@ class Progress {
   explicit Progress(bool quiet);
   ~Progress();
   void epoch(const EpochRecord& record, size_t epochs);
-  void line(std::string_view text);  // a message between two updates
-  void finish();                     // leaves the last state on the screen
+  void status(const std::string& text);  // how far it is, where there are no epochs to show
+  void line(std::string_view text);      // a message between two updates
+  void finish();                         // leaves the last state on the screen
 
  private:
   std::string describe(const EpochRecord& record, size_t epochs) const;

@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "cli/progress.h"
 
@@ -149,6 +150,39 @@ Config resolve(const Settings& s, const Dataset& data) {
   if (s.split) config.split.index = *s.split;
   if (s.threads) config.threads = *s.threads;
   return config;
+}
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::stringstream stream(list);
+  for (std::string word; std::getline(stream, word, ',');)
+    if (!word.empty()) words.push_back(word);
+  return words;
+}
+
+std::vector<size_t> splits_of(const std::string& text, const Dataset& data) {
+  std::vector<size_t> splits;
+  if (text == "all")
+    for (size_t i = 0; i < data.splits.size(); ++i) splits.push_back(i);
+  else
+    for (const std::string& word : words_of(text)) splits.push_back(parse_count(word, "--splits"));
+  require(text.empty() || !splits.empty(),
+          "{} stores no splits; leave --splits out, and --seeds gives several trainings",
+          data.name);
+  for (size_t split : splits)
+    require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
+            data.splits.size());
+  return splits;
+}
+
+Config resolve_one(Settings settings, const std::string& model, const std::vector<std::string>& all,
+                   const Dataset& data) {
+  settings.model = model;
+  std::erase_if(settings.assignments, [&](const std::string& assignment) {
+    std::string section = assignment.substr(0, assignment.find('.'));
+    return section != model && std::find(all.begin(), all.end(), section) != all.end();
+  });
+  return resolve(settings, data);
 }
 
 }  // namespace spex::cli

@@ -39,4 +39,13 @@ void check_settings(const Settings& settings);
 // of the data's own name is used when nothing else is said.
 Config resolve(const Settings& settings, const Dataset& data);
 
+// The same for one of several models: another's settings do not count for it.
+Config resolve_one(Settings settings, const std::string& model, const std::vector<std::string>& all,
+                   const Dataset& data);
+
+std::vector<std::string> words_of(const std::string& list);  // "a,b" to a and b
+
+// "all", or numbers such as 0,3,5; empty: none.
+std::vector<size_t> splits_of(const std::string& text, const Dataset& data);
+
 }  // namespace spex::cli

@@ -106,4 +106,8 @@ std::string render_comparison(const Comparison& comparison) {
   return page(comparison.data + ", models compared", to_json(comparison), assets::compare_script);
 }
 
+std::string render_tuning(const Tuning& tuning) {
+  return page(tuning.data + ", settings searched", to_json(tuning), assets::tune_script);
+}
+
 }  // namespace spex

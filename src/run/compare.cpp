@@ -6,7 +6,6 @@
 #include <spex/run/compare.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "run/json_fields.h"
 #include "run/moments.h"
@@ -99,8 +98,7 @@ void mark_best(std::vector<ComparedModel>& models) {
     std::vector<double> differences = tests_of(*best);
     for (size_t i = 0; i < differences.size(); ++i) differences[i] -= model.runs.at(i).test;
     Moments d = moments(differences);
-    double error = d.deviation / std::sqrt(static_cast<double>(differences.size()));
-    model.within_noise = !model.best && differences.size() > 1 && d.mean <= 2.0 * error;
+    model.within_noise = !model.best && differences.size() > 1 && d.mean <= 2.0 * d.error;
   }
 }
 

@@ -7,7 +7,7 @@
 #include <spex/core/log.h>
 #include <spex/model/spexphormer.h>
 #include <spex/run/defaults.h>
-#include <spex/run/phases.h>
+#include <spex/run/trial.h>
 
 #include <algorithm>
 #include <cmath>
@@ -67,16 +67,13 @@ Config with(Config config, const std::vector<std::string>& settings) {
 }
 
 // The best validation metric of a short training.
-double tried(const PreparedData& data, Config config, size_t epochs, const Stop& stop) {
+double tried(Trials& trials, Config config, size_t epochs, const Stop& stop) {
   Recipe& recipe = config.final().recipe;
   recipe.epochs = epochs;
   recipe.patience = epochs / 3;
-  Problem problem = make_problem(data, config);
-  std::unique_ptr<Model> model = config.final().model->make(shape_of(problem, config), config.seed);
   TrainState state;
-  TrainerHooks hooks;
-  hooks.stop = stop;
-  require(train_phase(config.final(), *model, problem, config, config.seed, state, hooks),
+  std::shared_ptr<const Problem> problem = trials.problem(config, stop);
+  require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop),
           "stopped while shapes of the network were tried; nothing was written");
   return state.best_validation;
 }
@@ -96,13 +93,13 @@ double worthwhile_gain(double score, const DataFacts& facts) {
 // The best shape, and then whether attention adds to it.
 Config choose_shape(const Dataset& data, const Config& start, const DataFacts& facts,
                     const Stop& stop) {
-  PreparedData prepared = prepare(data, start.features);
   Config best = start;
   double best_score = -1e30;
   std::string what, scores;
   size_t epochs = trial_epochs(facts);
+  Trials trials(data);
   auto consider = [&](const std::string& name, const Config& config) {
-    double score = tried(prepared, config, epochs, stop);
+    double score = tried(trials, config, epochs, stop);
     scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", name, 100 * score);
     if (!(score > best_score + worthwhile_gain(best_score, facts))) return;
     best_score = score;

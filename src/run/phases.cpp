@@ -65,6 +65,23 @@ Scores attention_scores(Model& model, const Phase& phase, const Ground& ground, 
   return scores;
 }
 
+std::optional<Estimate> estimate_scores(const Problem& problem, const Config& config,
+                                        const TrainerHooks& hooks) {
+  const Phase& phase = config.phases.front();
+  Shape shape = shape_of(problem, config);
+  TrainState best;
+  for (size_t t = 0; t < phase.model->tries(); ++t) {
+    std::unique_ptr<Model> model = phase.model->make(shape, config.seed + t);
+    TrainState state;
+    if (!train_phase(phase, *model, problem, config, config.seed + t, state, hooks)) return {};
+    if (best.best.empty() || state.best_validation > best.best_validation) best = std::move(state);
+  }
+  std::unique_ptr<Model> model = phase.model->make(shape, config.seed);
+  load_state(*model, best.best);
+  return Estimate{attention_scores(*model, phase, problem, best.best_temperature),
+                  best.best_validation, best.best_test};
+}
+
 Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, size_t seed,
                       size_t epoch, float temperature, std::span<const NodeId> nodes,
                       size_t batch) {

@@ -311,26 +311,15 @@ EstimateResult run_estimate(const Problem& problem, const Config& config,
           config.model);
   Config told = config;
   tell_scorers(told);
-  const Phase& phase = told.phases.front();
-  Shape shape = shape_of(problem, told);
-  TrainState best;
-  for (size_t t = 0; t < phase.model->tries(); ++t) {
-    std::unique_ptr<Model> model = phase.model->make(shape, told.seed + t);
-    TrainState state;
-    TrainerHooks trainer;
-    trainer.on_epoch = [&](const EpochRecord& record) {
-      if (hooks.on_epoch) hooks.on_epoch(record, phase.recipe.epochs);
-    };
-    trainer.stop = hooks.stop;
-    require(train_phase(phase, *model, problem, told, told.seed + t, state, trainer),
-            "stopped before the estimator was trained; nothing was written");
-    if (best.best.empty() || state.best_validation > best.best_validation) best = std::move(state);
-  }
-  std::unique_ptr<Model> model = phase.model->make(shape, told.seed);
-  load_state(*model, best.best);
-  save_scores(scores_file, attention_scores(*model, phase, problem, best.best_temperature),
-              problem.fingerprint);
-  return {best.best_validation, best.best_test};
+  TrainerHooks trainer;
+  trainer.on_epoch = [&](const EpochRecord& record) {
+    if (hooks.on_epoch) hooks.on_epoch(record, told.phases.front().recipe.epochs);
+  };
+  trainer.stop = hooks.stop;
+  std::optional<Estimate> estimate = estimate_scores(problem, told, trainer);
+  require(estimate.has_value(), "stopped before the estimator was trained; nothing was written");
+  save_scores(scores_file, estimate->scores, problem.fingerprint);
+  return {estimate->validation, estimate->test};
 }
 
 }  // namespace spex

@@ -1,7 +1,8 @@
-// The pages of a run and of a comparison: HTML files that need nothing else, no network included.
+// The pages of a run, of a comparison and of a search for settings: HTML files that need nothing else, no network included.
 #pragma once
 
 #include <spex/run/compare.h>
+#include <spex/run/tune.h>
 
 #include <filesystem>
 #include <string>
@@ -15,5 +16,8 @@ void write_report(const std::filesystem::path& run);
 
 // The page of a comparison: compare.html.
 std::string render_comparison(const Comparison& comparison);
+
+// The page of a search for settings: tune.html.
+std::string render_tuning(const Tuning& tuning);
 
 }  // namespace spex

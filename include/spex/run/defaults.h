@@ -2,9 +2,8 @@
 // on test nodes.
 #pragma once
 
-#include <spex/run/problem.h>
+#include <spex/run/trial.h>
 
-#include <functional>
 #include <limits>
 
 namespace spex {
@@ -29,7 +28,6 @@ bool tries_shapes(const std::string& model);
 // `split` is that of the run: shapes of the network with a local branch are tried on its validation
 // nodes. Says what was chosen, and why. `stop` is asked after every epoch of a trial; if it says
 // so, there is nothing to go on with, and this throws.
-using Stop = std::function<bool()>;
 Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split = {},
                       const Stop& stop = {});
 

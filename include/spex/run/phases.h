@@ -4,6 +4,8 @@
 #include <spex/run/problem.h>
 #include <spex/train/trainer.h>
 
+#include <optional>
+
 namespace spex {
 
 // What a model of this method looks like on this ground.
@@ -16,6 +18,15 @@ bool train_phase(const Phase& phase, Model& model, const Problem& problem, const
 
 // The attention scores of a trained model with one head, at the temperature of its best epoch.
 Scores attention_scores(Model& model, const Phase& phase, const Ground& ground, float temperature);
+
+// Trains the first phase of a configuration whose scorers were told (tell_scorers), as often as it
+// asks for, and takes the scores of the best on validation. Nothing if told to stop.
+struct Estimate {
+  Scores scores;
+  double validation = 0, test = 0;
+};
+std::optional<Estimate> estimate_scores(const Problem& problem, const Config& config,
+                                        const TrainerHooks& hooks);
 
 // Logits of `nodes`, in their order, with the sample of this epoch. batch 0: as in training, or
 // what is best for a few nodes.

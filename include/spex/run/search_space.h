@@ -1,0 +1,36 @@
+// Which settings of a model are searched, and the values they may take.
+#pragma once
+
+#include <spex/config/config.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace spex {
+
+struct Choice {
+  std::string key;                  // "gcn.width"
+  std::vector<std::string> values;  // the one of the configuration it was made for among them
+};
+using SearchSpace = std::vector<Choice>;
+
+// A value for every key of a space, in its order.
+using Assignment = std::vector<std::string>;
+
+// Of the model itself; a scorer before it keeps its settings, so that its scores can be shared.
+SearchSpace search_space(const Config& config);
+
+// The values that a configuration has.
+Assignment values_of(const SearchSpace& space, const Config& config);
+
+// `config` with these values; only those that differ are set.
+Config with_values(Config config, const SearchSpace& space, const Assignment& values);
+
+// Random values for all keys, or those of a parent with up to three changed. A configuration that
+// can never work is not drawn. The same seed and trial give the same values.
+Assignment draw_values(const Config& config, const SearchSpace& space, uint64_t seed, size_t trial);
+Assignment change_values(const Config& config, const SearchSpace& space, const Assignment& parent,
+                         uint64_t seed, size_t trial);
+
+}  // namespace spex

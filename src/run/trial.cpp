@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+#include <spex/run/phases.h>
+#include <spex/run/trial.h>
+
+namespace spex {
+namespace {
+
+std::string text_of(auto part, const std::string& name) {
+  SettingList settings;
+  settings.add_part(name, part);
+  std::string text;
+  for (const Setting& each : settings.settings()) text += each.name + "=" + each.text() + ";";
+  return text;
+}
+
+// What the graphs of a configuration depend on.
+std::string ground_key(const Config& config) {
+  std::string key;
+  for (const Phase* phase : phases_to_train(config, false)) {
+    Needs needs = phase->model->needs();
+    key += fmt::format("{}{}{}/{}/{}/{}/{};", needs.attention, needs.local, needs.edge_features,
+                       needs.hops, needs.eigenvectors, needs.virtual_nodes,
+                       fmt::join(needs.ball, ","));
+  }
+  return key + text_of(config.expander, "expander") + text_of(config.features, "features");
+}
+
+// What its problem depends on besides: the split and, where scores are needed, who gives them.
+std::string problem_key(const Config& config) {
+  std::string key = ground_key(config) + text_of(config.split, "split");
+  if (!config.final().model->needs().scores) return key;
+  return key + fmt::format("{};", config.seed) + to_toml(config.phases.front());
+}
+
+}  // namespace
+
+const PreparedData& Trials::prepared(const FeatureConfig& features) {
+  std::string key = text_of(features, "features");
+  auto found = prepared_.find(key);
+  if (found == prepared_.end()) found = prepared_.emplace(key, prepare(data_, features)).first;
+  return found->second;
+}
+
+const Ground& Trials::ground(const Config& config) {
+  std::string key = ground_key(config);
+  auto found = grounds_.find(key);
+  if (found == grounds_.end())
+    found = grounds_.emplace(key, make_ground(prepared(config.features).data, config)).first;
+  return found->second;
+}
+
+std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& stop) {
+  Config config = asked;
+  tell_scorers(config);
+  std::shared_ptr<const Problem>& known = problems_[problem_key(config)];
+  if (known) return known;
+  auto made = std::make_shared<Problem>();
+  static_cast<Ground&>(*made) = ground(config);
+  Split split = choose_split(data_, config.split);
+  made->split.train = split.train;
+  made->split.validation = split.validation;
+  made->preparation = prepared(config.features).preparation;
+  made->preparation.targets = target_scaling(data_.labels, made->split, config.features);
+  if (config.final().model->needs().scores) {
+    TrainerHooks hooks;
+    hooks.stop = stop;
+    std::optional<Estimate> estimate = estimate_scores(*made, config, hooks);
+    if (!estimate) return nullptr;
+    made->scores = std::move(estimate->scores);
+  }
+  return known = made;
+}
+
+bool continue_trial(const Problem& problem, const Config& config, size_t seed, size_t epochs,
+                    TrainState& state, const Stop& stop) {
+  if (state.next_epoch >= epochs) return true;
+  size_t reached = 0;
+  bool stopped = false;
+  TrainerHooks hooks;
+  hooks.on_epoch = [&](const EpochRecord& record) { reached = record.epoch + 1; };
+  hooks.stop = [&] {
+    stopped = stop && stop();
+    return stopped || reached >= epochs;
+  };
+  hooks.checkpoint = [](const TrainState&) {};  // asks for the state to be captured where it stops
+  std::unique_ptr<Model> model = config.final().model->make(shape_of(problem, config), seed);
+  bool done = train_phase(config.final(), *model, problem, config, seed, state, hooks);
+  return done || !stopped;
+}
+
+}  // namespace spex

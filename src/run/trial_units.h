@@ -1,0 +1,51 @@
+// Many trainings at once: each a configuration on one split with one seed, its state in a file.
+#pragma once
+
+#include <spex/run/trial.h>
+
+#include <filesystem>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+namespace spex {
+
+struct TrialUnit {
+  Config config;
+  size_t seed = 0;
+  size_t epochs = 0;           // to train up to
+  std::filesystem::path file;  // its state: read, if it is there, and written
+  bool may_fail = true;        // a failure is a result, not an error
+
+  std::shared_ptr<const Problem> problem;
+  bool done = false;
+  double validation = std::numeric_limits<double>::quiet_NaN();  // NaN: failed
+  double seconds = 0;
+};
+
+class TrialUnits {
+ public:
+  explicit TrialUnits(const Dataset& data);
+
+  const Dataset& data() const { return trials_.data(); }
+  // Whether the trainings of this data set run at the same time, a thread each: loops over few rows
+  // leave threads waiting. On larger graphs they run one after the other, each with all threads.
+  bool side_by_side() const { return side_by_side_; }
+
+  // Units that a stop kept from their end are not done. `on_done` is called by one thread at a
+  // time.
+  void train(std::vector<TrialUnit>& units, const Stop& stop, const std::function<void()>& on_done);
+
+  // The metric of a trained unit on the test nodes of its split.
+  double test(const TrialUnit& unit);
+
+ private:
+  void prepare(TrialUnit& unit, const Stop& stop);
+  void train(TrialUnit& unit, const Stop& stop);
+
+  Trials trials_;
+  bool side_by_side_;
+  std::mutex telling_;
+};
+
+}  // namespace spex

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+#include <spex/core/text.h>
+#include <spex/run/tune.h>
+
+#include <algorithm>
+
+#include "run/json_fields.h"
+#include "run/moments.h"
+
+namespace spex {
+
+// The keys of tune.json; found by their argument.
+void fields(auto& io, TuneStep& s) {
+  io("epochs", s.epochs);
+  io("val", s.validation);
+  io("seconds", s.seconds);
+  io("at", s.at);
+}
+
+void fields(auto& io, TuneTrial& t) {
+  io("model", t.model);
+  io("settings", t.settings);
+  io("steps", t.steps);
+}
+
+void fields(auto& io, TuneFinal& f) {
+  io("trial", f.trial);
+  io("split", f.split);
+  io("seed", f.seed);
+  io("val", f.validation);
+  io("test", f.test);
+}
+
+void fields(auto& io, Tuning& t) {
+  io("data", t.data);
+  io("metric", t.metric);
+  io("budget_seconds", t.budget_seconds);
+  io("seconds", t.seconds);
+  io("finished", t.finished);
+  io("winner", t.winner);
+  io("test_mean", t.test_mean);
+  io("test_std", t.test_std);
+  io("defaults", t.defaults);
+  io("trials", t.trials);
+  io("finals", t.finals);
+}
+
+std::string to_json(const Tuning& tuning) {
+  return write_json(tuning, 1);
+}
+
+Tuning parse_tuning(const std::string& text, const std::string& source) {
+  return read_json<Tuning>(text, source);
+}
+
+std::string to_csv(const Tuning& tuning) {
+  std::string text = "trial,model,epochs,val,seconds,at,settings\n";
+  for (size_t i = 0; i < tuning.trials.size(); ++i) {
+    const TuneTrial& t = tuning.trials[i];
+    for (const TuneStep& s : t.steps)
+      text +=
+          fmt::format("{},{},{},{},{:.2f},{:.1f},{}\n", i, csv_field(t.model), s.epochs,
+                      std::isnan(s.validation) ? "" : fmt::format("{}", s.validation), s.seconds,
+                      s.at, csv_field(fmt::format("{}", fmt::join(t.settings, "; "))));
+  }
+  return text;
+}
+
+namespace {
+
+// What a trial has other than the default of its model.
+std::string differences(const Tuning& tuning, size_t trial) {
+  const TuneTrial& t = tuning.trials[trial];
+  auto start = std::find_if(tuning.trials.begin(), tuning.trials.end(),
+                            [&](const TuneTrial& each) { return each.model == t.model; });
+  std::vector<std::string> settings;
+  for (size_t i = 0; i < t.settings.size(); ++i)
+    if (t.settings[i] != start->settings.at(i)) settings.push_back(t.settings[i]);
+  if (settings.empty()) return fmt::format("{}, default settings", t.model);
+  return fmt::format("{}", fmt::join(settings, " "));
+}
+
+}  // namespace
+
+std::string to_table(const Tuning& tuning) {
+  std::vector<size_t> order;
+  for (const TuneFinal& f : tuning.finals)
+    if (std::find(order.begin(), order.end(), f.trial) == order.end()) order.push_back(f.trial);
+  std::string text =
+      fmt::format("{:<6} {:>26}  {}\n", "trial", "validation " + tuning.metric + " %", "settings");
+  for (size_t trial : order) {
+    std::vector<double> values;
+    for (const TuneFinal& f : tuning.finals)
+      if (f.trial == trial) values.push_back(f.validation);
+    Moments m = moments(values);
+    text += fmt::format(
+        "{:<6} {:>26}  {}{}\n", trial,
+        fmt::format("{:.2f} ± {:.2f} ({})", 100 * m.mean, 100 * m.deviation, values.size()),
+        differences(tuning, trial), trial == tuning.winner ? "  **" : "");
+  }
+  text += tuning.winner == 0
+              ? "** the default is kept: no trial beats it by more than the noise\n"
+              : "** the winner: better than the default by more than two standard errors of the "
+                "paired differences\n";
+  if (!std::isnan(tuning.test_mean))
+    text += fmt::format("its test {}: {:.2f} ± {:.2f} %\n", tuning.metric, 100 * tuning.test_mean,
+                        100 * tuning.test_std);
+  return text;
+}
+
+}  // namespace spex

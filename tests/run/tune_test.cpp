@@ -1,0 +1,167 @@
+#include <spex/core/files.h>
+#include <spex/core/stopwatch.h>
+#include <spex/run/search_space.h>
+#include <spex/run/trial.h>
+#include <spex/run/tune.h>
+
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "run/support.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+TuneRequest small_request(const std::filesystem::path& out) {
+  TuneRequest request;
+  request.out = out;
+  request.most_trials = 10;
+  request.seeds = 2;
+  for (const char* name : {"gcn", "mlp"}) {
+    Config config(name);
+    config.data = "mines.safetensors";
+    config.final().recipe.epochs = 9;
+    apply_setting(config, std::string(name) + ".width=8");
+    request.defaults.push_back(config);
+  }
+  return request;
+}
+
+Dataset with_other_test_labels(Dataset data) {
+  Buffer<int32_t> classes(data.nodes(), MemoryTag::other);
+  std::copy(data.labels.classes.begin(), data.labels.classes.end(), classes.begin());
+  for (NodeId node : data.splits.front().test) classes[node] = 1 - classes[node];
+  data.labels.classes = std::move(classes);
+  return data;
+}
+
+TEST(Tune, LeavesSettingsThatTrainTakesAndATable) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(12);
+  std::optional<Tuning> tuned = tune(data, small_request(folder / "out"), {});
+  ASSERT_TRUE(tuned.has_value());
+  EXPECT_EQ(tuned->trials.size(), 10U);
+  EXPECT_EQ(tuned->trials[0].model, "gcn");
+  EXPECT_EQ(tuned->trials[1].model, "mlp");
+  size_t promoted = 0;
+  for (const TuneTrial& trial : tuned->trials) promoted += trial.steps.size() > 1 ? 1 : 0;
+  EXPECT_EQ(promoted, 3U) << "the best third of ten";
+  EXPECT_EQ(tuned->finals.size(), 4U * 2U) << "the default and three, two seeds each";
+  for (const TuneFinal& final : tuned->finals)
+    EXPECT_EQ(std::isnan(final.test), final.trial != tuned->winner);
+  EXPECT_TRUE(std::isfinite(tuned->test_mean));
+  Config best(tuned->trials[tuned->winner].model);
+  apply_toml(best, read_text(folder / "out/best.toml"), "best.toml");
+  best.seeds = 2;
+  best.final().recipe.epochs = 9;
+  RunResult run = testing_support::run(best, folder / "run", {}, {}, 12);
+  EXPECT_NEAR(run.record.summary.test_mean, tuned->test_mean, 1e-9) << "the same trainings";
+  EXPECT_EQ(to_json(parse_tuning(read_text(folder / "out/tune.json"), "tune.json")),
+            to_json(*tuned));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/finals"));
+}
+
+TEST(Tune, TestLabelsChooseNothing) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(12);
+  std::optional<Tuning> one = tune(data, small_request(folder / "one"), {});
+  std::optional<Tuning> other =
+      tune(with_other_test_labels(data), small_request(folder / "other"), {});
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(read_text(folder / "one/best.toml"), read_text(folder / "other/best.toml"));
+  for (size_t i = 0; i < one->finals.size(); ++i)
+    EXPECT_EQ(one->finals[i].validation, other->finals[i].validation);
+  EXPECT_NE(one->test_mean, other->test_mean) << "the labels were looked at in the end";
+}
+
+TEST(Tune, StoppedAndContinuedEndsTheSame) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(12);
+  std::optional<Tuning> whole = tune(data, small_request(folder / "whole"), {});
+  ASSERT_TRUE(whole.has_value());
+  std::optional<Tuning> other;
+  size_t calls = 0;
+  for (; !other && calls < 100; ++calls) {
+    TuneHooks hooks;
+    auto left = std::make_shared<std::atomic<int>>(60);
+    hooks.stop = [left] { return --*left <= 0; };
+    other = tune(data, small_request(folder / "stopped"), hooks);
+  }
+  ASSERT_TRUE(other.has_value());
+  EXPECT_GT(calls, 2U);
+  EXPECT_EQ(read_text(folder / "whole/best.toml"), read_text(folder / "stopped/best.toml"));
+  EXPECT_EQ(whole->winner, other->winner);
+  ASSERT_EQ(whole->trials.size(), other->trials.size());
+  for (size_t i = 0; i < whole->trials.size(); ++i) {
+    EXPECT_EQ(whole->trials[i].settings, other->trials[i].settings);
+    ASSERT_EQ(whole->trials[i].steps.size(), other->trials[i].steps.size());
+    for (size_t s = 0; s < whole->trials[i].steps.size(); ++s)
+      EXPECT_EQ(whole->trials[i].steps[s].validation, other->trials[i].steps[s].validation);
+  }
+  TuneRequest changed = small_request(folder / "whole");
+  changed.defaults.pop_back();
+  EXPECT_SAYS(tune(data, changed, {}), "another --out");
+}
+
+TEST(Tune, KeepsToItsBudget) {
+  TemporaryFolder folder;
+  TuneRequest request = small_request(folder / "out");
+  request.most_trials = 1'000'000;
+  request.budget_seconds = 1;
+  for (Config& config : request.defaults) config.final().recipe.epochs = 100'000;
+  Stopwatch watch;
+  std::optional<Tuning> tuned = tune(small_mines(12), request, {});
+  EXPECT_LT(watch.seconds(), 4.0);
+  ASSERT_TRUE(tuned.has_value());
+  EXPECT_EQ(tuned->winner, 0U) << "nothing is known that could beat the default";
+  EXPECT_TRUE(std::isnan(tuned->test_mean));
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/best.toml"));
+}
+
+TEST(Trials, ATrainingThatPausedReachesWhatAWholeOneReaches) {
+  Config config = quick_config();
+  Trials trials(small_mines(12));
+  std::shared_ptr<const Problem> problem = trials.problem(config);
+  EXPECT_TRUE(problem->split.test.empty());
+  EXPECT_EQ(problem.get(), trials.problem(config).get()) << "the scores are shared";
+  Config wider = config;
+  final_options(wider).width = 16;
+  EXPECT_EQ(problem.get(), trials.problem(wider).get()) << "whatever draws by them";
+  TrainState whole, paused;
+  ASSERT_TRUE(continue_trial(*problem, config, 3, 6, whole));
+  ASSERT_TRUE(continue_trial(*problem, config, 3, 2, paused));
+  EXPECT_EQ(paused.next_epoch, 2U);
+  ASSERT_TRUE(continue_trial(*problem, config, 3, 6, paused));
+  EXPECT_EQ(paused.next_epoch, 6U);
+  EXPECT_EQ(whole.best_validation, paused.best_validation);
+  EXPECT_EQ(whole.model, paused.model);
+}
+
+TEST(SearchSpace, EveryModelHasOneWhoseDrawsCanBeTrained) {
+  for (const ModelInfo& info : models()) {
+    Config config(info.name);
+    SearchSpace space = search_space(config);
+    EXPECT_GE(space.size(), 3U) << info.name;
+    EXPECT_EQ(to_toml(with_values(config, space, values_of(space, config))), to_toml(config));
+    std::set<Assignment> seen;
+    for (size_t trial = 0; trial < 20; ++trial) {
+      Assignment drawn = draw_values(config, space, 0, trial);
+      EXPECT_NO_THROW(check(with_values(config, space, drawn))) << info.name;
+      EXPECT_EQ(drawn, draw_values(config, space, 0, trial));
+      seen.insert(drawn);
+    }
+    EXPECT_GT(seen.size(), 10U) << info.name;
+    Assignment start = values_of(space, config),
+               changed = change_values(config, space, start, 0, 1);
+    size_t differences = 0;
+    for (size_t i = 0; i < start.size(); ++i) differences += start[i] != changed[i] ? 1 : 0;
+    EXPECT_LE(differences, 3U);
+  }
+}
+
+}  // namespace
+}  // namespace spex
