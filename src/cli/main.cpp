@@ -19,6 +19,7 @@
 #include "cli/models.h"
 #include "cli/predict.h"
 #include "cli/report.h"
+#include "cli/study.h"
 #include "cli/suggest.h"
 #include "cli/train.h"
 
@@ -31,6 +32,7 @@ void add_commands(CLI::App& app) {
   add_predict_command(app);
   add_models_command(app);
   add_compare_command(app);
+  add_study_command(app);
   add_report_command(app);
   CLI::App* data = app.add_subcommand("data", "Look at, convert or make data sets");
   data->require_subcommand(1);
