@@ -21,8 +21,8 @@ struct Row {
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> all = {
-      {"uniform", {"spexphormer.sampling=\"uniform\""}},
-      {"max", {"spexphormer.sampling=\"top\""}},
+      {"uniform", {"spexphormer.sampling=uniform"}},
+      {"max", {"spexphormer.sampling=top"}},
       {"without temperature", {"estimator.temperature=false"}},
       {"without normalised values", {"estimator.normalize_values=false"}},
       {"whole method", {}},

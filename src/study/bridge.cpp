@@ -29,7 +29,7 @@ Outcome train(const StudyRequest& request, size_t cluster, const char* sampling)
   Outcome outcome;
   for (size_t seed = 0; seed < request.seeds; ++seed) {
     Config config = request.config;
-    apply_setting(config, fmt::format("spexphormer.sampling=\"{}\"", sampling));
+    apply_setting(config, fmt::format("spexphormer.sampling={}", sampling));
     config.seed = seed;
     config.seeds = 1;
     RunRecord run = run_in(request.out / "bridge" / fmt::format("cluster-{}", cluster) /

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "study/training.h"
 
@@ -44,7 +45,8 @@ class ScoreTrainer {
     if (scenario == Scenario::graph) leave_graph_edges();
     folder_ = request.out / "scores" / (scenario == Scenario::graph ? "graph" : "expander");
     claim_folder(folder_, config_);
-    left_ = request.widths.size() * (request.seeds + (kRates.size() - 1) * kRateSeeds);
+    trainings_ = request.widths.size() *
+                 (request.seeds + (kRates.size() - 1) * std::min(kRateSeeds, request.seeds));
   }
 
   const Problem& problem() const { return problem_; }
@@ -54,7 +56,7 @@ class ScoreTrainer {
   Scores scores(size_t width, double rate, size_t seed) {
     fs::path file = folder_ / fmt::format("width-{}", width) / fmt::format("rate-{}", rate) /
                     fmt::format("seed-{}.safetensors", seed);
-    --left_;
+    asked_.insert(file);
     if (!fs::exists(file)) train(width, rate, seed, file);
     return load_scores(file, problem_.attention, problem_.fingerprint);
   }
@@ -79,8 +81,8 @@ class ScoreTrainer {
     scores.metadata["test"] = fmt::to_string(network.test);
     fs::create_directories(file.parent_path());
     save_scores(file, scores, problem_.fingerprint);
-    log("width {}, rate {}, seed {}: validation {:.2f}%, {:.1f} s; at most {} trainings left",
-        width, rate, seed, 100 * network.validation, watch.seconds(), left_);
+    log("width {}, rate {}, seed {}: validation {:.2f}%, {:.1f} s; {} trainings left", width, rate,
+        seed, 100 * network.validation, watch.seconds(), trainings_ - asked_.size());
   }
 
   Config config_;
@@ -88,7 +90,8 @@ class ScoreTrainer {
   Phase phase_;
   Problem problem_;
   fs::path folder_;
-  size_t left_ = 0;
+  size_t trainings_ = 0;
+  std::set<fs::path> asked_;
 };
 
 double recorded(const Scores& scores, const std::string& key) {

@@ -20,11 +20,11 @@ function settingsOf({settings, seconds, command}) {
       table(['setting', 'value'], settings.map((s) => [s.key, s.value]), {className: 'settings'}));
 }
 
-function studySection(study) {
+function studySection(study, alone) {
   const charts = study.figures.filter((f) => f.kind !== 'heat').flatMap((f) => figuresOf(f, study.table));
   const heats = study.figures.filter((f) => f.kind === 'heat').flatMap((f) => figuresOf(f, study.table));
   const badge = study.synthetic ? element('span', {class: 'badge'}, 'synthetic data') : null;
-  return element('section', {id: `${study.study}-${study.data}`}, element('h2', {}, studyTitle(study)), badge,
+  return element('section', {id: `${study.study}-${study.data}`}, alone ? null : element('h2', {}, studyTitle(study)), badge,
       element('p', {class: 'eyebrow'}, `The paper: ${study.place}`), findingsTable(study),
       charts.length ? element('div', {class: 'charts'}, charts) : null, heats.length ? element('div', {class: 'charts'}, heats) : null,
       element('h3', {class: 'chosen'}, 'What was chosen'), element('ul', {class: 'note'}, study.choices.map((choice) => element('li', {}, choice))),
@@ -45,4 +45,4 @@ function overview(studies) {
 }
 
 buildPage(JSON.parse(document.getElementById('run').textContent),
-    [studiesHeader, overview, (studies) => element('div', {}, studies.map(studySection)), pageFooter]);
+    [studiesHeader, overview, (studies) => element('div', {}, studies.map((study) => studySection(study, studies.length === 1))), pageFooter]);

@@ -48,7 +48,7 @@ function lineChart(figure, rows) {
   const series = distinct(rows.map((row) => keyOf(row, figure.series)));
   const config = lines(series.map((label, i) => {
     const own = rows.filter((row) => keyOf(row, figure.series) === label);
-    return {label: label || figure.y_title, x: own.map((row) => row[figure.x]), y: own.map((row) => row[figure.y]), color: HUES[i % HUES.length], points: 2.5};
+    return {label: label || figure.y_title, x: own.map((row) => row[figure.x]), y: own.map((row) => row[figure.y]), color: HUES[i % HUES.length], points: own.length > 30 ? 0 : 2.5};
   }), {x: axisOf(figure.x_title, figure.x_unit, figure.log_x, {grid: false}), y: axisOf(figure.y_title, figure.y_unit, figure.log_y)},
   {showLegend: series.length > 1, format: UNITS[figure.y_unit]});
   config.data.datasets.forEach((dataset, i) => { dataset.ends = endsOf(rows.filter((row) => keyOf(row, figure.series) === series[i]), figure); });
