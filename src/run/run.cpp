@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kPerfect = 1.0;  // no metric goes beyond
+
 size_t count_parameters(const Phase& phase, const Shape& shape) {
   return phase.model->make(shape, 0)->parameters().count();
 }
@@ -108,9 +110,10 @@ class TrainingRun {
   }
 
   // Trains a phase with consecutive seeds and keeps the best on validation. False if it was told to
-  // stop.
-  bool train(const Phase& phase, size_t seeds, const fs::path& file) {
+  // stop. Tries are for the best alone, and end when none can be better.
+  bool train(const Phase& phase, size_t seeds, const fs::path& file, bool tries) {
     for (size_t s = 0; s < seeds; ++s) {
+      if (tries && fs::exists(file) && load_model(file).validation >= kPerfect) break;
       size_t seed = config_.seed + s;
       if (folder_.is_past(phase.name, seed)) continue;
       std::unique_ptr<Model> model = phase.model->make(shape_, seed);
@@ -153,7 +156,7 @@ class TrainingRun {
       if (phase == &config_.final()) break;
       Stopwatch watch;
       fs::path file = files_.phase(phase->name);
-      if (!train(*phase, phase->model->tries(), file)) return false;
+      if (!train(*phase, phase->model->tries(), file, true)) return false;
       SavedModel saved = load_model(file);
       std::unique_ptr<Model> best = saved.make();
       save_scores(files_.scores(),
@@ -166,7 +169,7 @@ class TrainingRun {
   }
 
   bool train_seeds() {
-    if (!train(config_.final(), config_.seeds, files_.model())) return false;
+    if (!train(config_.final(), config_.seeds, files_.model(), false)) return false;
     write_text(files_.metrics(), to_csv(folder_.records()));
     return true;
   }
@@ -293,6 +296,7 @@ EstimateResult run_estimate(const Problem& problem, const Config& config,
     require(train_phase(phase, *model, problem, told, told.seed + t, state, trainer),
             "stopped before the estimator was trained; nothing was written");
     if (best.best.empty() || state.best_validation > best.best_validation) best = std::move(state);
+    if (best.best_validation >= kPerfect) break;
   }
   std::unique_ptr<Model> model = phase.model->make(shape, told.seed);
   load_state(*model, best.best);

@@ -51,6 +51,31 @@ TEST(Run, WhatItReturnsIsWhatItWrote) {
   EXPECT_EQ(to_csv(read.epochs), to_csv(record.epochs));
 }
 
+TEST(Run, TriesEndWhenNoneCanBeBetter) {
+  SbmOptions options;  // features that tell the class
+  options.nodes = 200;
+  options.classes = 2;
+  options.noise = 0.01;
+  options.degree = 4;
+  TemporaryFolder folder;
+  Config config = quick_config();
+  estimator_options(config).estimators = 4;
+  config.phase("estimator").recipe.epochs = 30;
+  RunOptions out;
+  out.out = folder / "run";
+  RunRecord record =
+      run_training(make_problem(generate_sbm(options), config), config, out, {}).record;
+  double best = 0;
+  size_t last_try = 0;
+  for (const EpochRecord& epoch : record.epochs)
+    if (epoch.phase == "estimator") {
+      best = std::max(best, epoch.validation);
+      last_try = epoch.seed;
+    }
+  EXPECT_EQ(best, 1.0);
+  EXPECT_LT(last_try, 3U);
+}
+
 TEST(Run, AnotherSeedGivesAnotherModel) {
   TemporaryFolder folder;
   Config config = quick_config();
