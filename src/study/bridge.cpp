@@ -12,7 +12,7 @@
 namespace spex {
 namespace {
 
-const std::vector<size_t> kClusters = {10, 20, 50};
+const std::vector<size_t> kClusters = {10, 50};
 constexpr size_t kComponents = 100;
 constexpr double kSolved = 0.97, kWorst = 0.90, kChance = 0.55;
 

@@ -1,6 +1,7 @@
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
 #include <spex/run/checkpoint.h>
+#include <spex/run/model_file.h>
 #include <spex/run/predict.h>
 #include <spex/run/run.h>
 
@@ -51,7 +52,7 @@ TEST(Run, WhatItReturnsIsWhatItWrote) {
   EXPECT_EQ(to_csv(read.epochs), to_csv(record.epochs));
 }
 
-TEST(Run, TriesEndWhenNoneCanBeBetter) {
+TEST(Run, TriesEndWhenNoneCanBeBetterAndTheSharpestOfEqualEpochsIsKept) {
   SbmOptions options;  // features that tell the class
   options.nodes = 200;
   options.classes = 2;
@@ -65,13 +66,16 @@ TEST(Run, TriesEndWhenNoneCanBeBetter) {
   out.out = folder / "run";
   RunRecord record =
       run_training(make_problem(generate_sbm(options), config), config, out, {}).record;
-  double best = 0;
+  double best = 0, sharpest = 1;
   size_t last_try = 0;
   for (const EpochRecord& epoch : record.epochs)
     if (epoch.phase == "estimator") {
       best = std::max(best, epoch.validation);
       last_try = epoch.seed;
+      if (epoch.validation == 1.0) sharpest = std::min(sharpest, epoch.temperature);
     }
+  EXPECT_LT(sharpest, 0.9);
+  EXPECT_FLOAT_EQ(load_model(RunFiles{out.out}.phase("estimator")).temperature, sharpest);
   EXPECT_EQ(best, 1.0);
   EXPECT_LT(last_try, 3U);
 }
