@@ -1,6 +1,7 @@
 // The theorem that narrow attention approximates wide attention: queries and keys of a trained wide
 // network projected by random matrices, and what that does to its scores.
 #include <fmt/format.h>
+#include <spex/core/error.h>
 #include <spex/core/threads.h>
 #include <spex/model/spexphormer.h>
 #include <spex/study/statistics.h>
@@ -69,6 +70,9 @@ Errors errors_at(const std::vector<AttentionParts>& layers, const AttentionGraph
 
 StudyRecord study_projection(const StudyRequest& request) {
   Config config = request.config;
+  require(request.data.edge_feature_count == 0,
+          "the theorem is about attention without edge features, and {} has some",
+          request.data.name);
   auto& options = config.options<EstimatorOptions>("estimator");
   options.width = request.widths.back();
   tell_scorers(config);

@@ -66,6 +66,7 @@ class ScoreTrainer {
     AugmentOptions options;
     options.self_loops = false;
     problem_.attention = augment(problem_.data.graph, {}, options);
+    if (phase_.model->needs().edge_features) use_edge_features(problem_.attention, problem_.data);
     problem_.transposed = transpose(problem_.attention);
     problem_.fingerprint = fingerprint(problem_.attention);
   }
