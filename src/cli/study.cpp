@@ -42,6 +42,7 @@ void study(StudyCommand command) {
   request.data = open_data(command.settings.data);
   request.seeds = command.settings.seeds.value_or(info.seeds);
   command.settings.seeds.reset();  // of a study, not of each training
+  command.settings.model = "spexphormer";
   request.config = resolve(command.settings, request.data);
   request.config.threads = use_threads(request.config.threads);
   request.widths = command.widths;

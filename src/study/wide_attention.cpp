@@ -1,6 +1,7 @@
 #include "study/wide_attention.h"
 
 #include <fmt/format.h>
+#include <spex/core/error.h>
 #include <spex/core/random.h>
 #include <spex/core/threads.h>
 #include <spex/model/spexphormer.h>
@@ -66,6 +67,8 @@ std::vector<float> lengths_of(const Matrix& rows) {
 std::vector<AttentionParts> attention_parts(Model& model, const Phase& phase, const Ground& ground,
                                             float temperature) {
   const auto& options = dynamic_cast<const EstimatorOptions&>(*phase.model);
+  require(!options.clamp_first,
+          "scores are rebuilt for estimators that clamp after the temperature");
   std::vector<Matrix> inputs;  // of each layer; the last one is the last layer's output
   Pass pass;
   pass.temperature = temperature;
