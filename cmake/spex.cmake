@@ -105,7 +105,7 @@ function(spex_program name folder)
   endforeach()
 endfunction()
 
-set(SPEX_ALL_ROOMS spex_report spex_run spex_plan spex_train spex_config spex_model spex_sample
+set(SPEX_ALL_ROOMS spex_report spex_study spex_run spex_plan spex_train spex_config spex_model spex_sample
     spex_ops spex_data spex_graph spex_tensor spex_core)
 
 function(spex_test_flags target)

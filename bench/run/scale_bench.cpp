@@ -1,12 +1,11 @@
 // Both phases on a synthetic twin of a large data set: seconds per epoch, share of the random-row
 // limit, memory measured and forecast. `bench/scale` runs it for every twin, each in a process of
-// its own, and for one twin at several sizes.
+// its own.
 #include <fmt/core.h>
 #include <spex/core/error.h>
 #include <spex/core/text.h>
 #include <spex/model/spexphormer.h>
 
-#include <cmath>
 #include <cstdio>
 
 #include "machine.h"
@@ -41,11 +40,10 @@ PhaseResult finish(double seconds, const bench::MemoryPeak& memory, const PhaseP
   return {seconds, memory.counted(), plan.bytes, memory.resident()};
 }
 
-Result measure(const std::string& twin, const std::filesystem::path& folder, double scale,
-               bool recompute) {
+Result measure(const std::string& twin, const std::filesystem::path& folder, bool recompute) {
   Config config = bench::config_of(twin);
   config.options<SpexphormerOptions>("spexphormer").recompute = recompute;
-  Dataset data = bench::open_twin(twin, folder, scale);
+  Dataset data = bench::open_twin(twin, folder);
   Plan plan = make_plan(plan_input(data, config), config);
   Problem problem = make_problem(std::move(data), config);
   Result result;
@@ -87,50 +85,17 @@ void print(const std::string& twin, const Result& r) {
   std::fflush(stdout);
 }
 
-// The slope of log y over log x, by least squares: y grows like x to this power.
-double exponent(const std::vector<Result>& results, double (*y)(const Result&)) {
-  double n = static_cast<double>(results.size()), sx = 0, sy = 0, sxx = 0, sxy = 0;
-  for (const Result& r : results) {
-    double lx = std::log(static_cast<double>(r.edges)), ly = std::log(y(r));
-    sx += lx, sy += ly, sxx += lx * lx, sxy += lx * ly;
-  }
-  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
-}
-
-void growth(const std::string& twin, const std::filesystem::path& folder) {
-  std::vector<Result> results;
-  for (double scale : {1.0, 2.0, 4.0, 8.0}) {
-    results.push_back(measure(twin, folder, scale, true));  // or the largest would need 14 GB
-    const Result& r = results.back();
-    fmt::print(
-        "{} x {}: {} attention edges; phase 1 {:.3f} s, {}; phase 2 {:.3f} s, {} (counted)\n", twin,
-        scale, r.edges, r.estimator.seconds, format_size(r.estimator.counted), r.final.seconds,
-        format_size(r.final.counted));
-    std::fflush(stdout);
-  }
-  fmt::print(
-      "growth with the attention edges, as exponents: phase 1 seconds {:.2f}, bytes {:.2f}; phase "
-      "2 seconds {:.2f}, bytes {:.2f}\n",
-      exponent(results, [](const Result& r) { return r.estimator.seconds; }),
-      exponent(results, [](const Result& r) { return static_cast<double>(r.estimator.counted); }),
-      exponent(results, [](const Result& r) { return r.final.seconds; }),
-      exponent(results, [](const Result& r) { return static_cast<double>(r.final.counted); }));
-}
-
 }  // namespace
 }  // namespace spex
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "scale_bench TWIN FOLDER [recompute | growth]\n");
+    fmt::print(stderr, "scale_bench TWIN FOLDER [recompute]\n");
     return 2;
   }
   try {
     std::string mode = argc > 3 ? argv[3] : "";
-    if (mode == "growth")
-      spex::growth(argv[1], argv[2]);
-    else
-      spex::print(argv[1], spex::measure(argv[1], argv[2], 1.0, mode == "recompute"));
+    spex::print(argv[1], spex::measure(argv[1], argv[2], mode == "recompute"));
   } catch (const spex::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

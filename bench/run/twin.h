@@ -32,14 +32,12 @@ inline Config config_of(const std::string& twin) {
 }
 
 // The twin's native file, mapped; made first if it is not there.
-inline Dataset open_twin(const std::string& twin, const std::filesystem::path& folder,
-                         double scale = 1.0) {
-  std::filesystem::path file = folder / fmt::format("{}-{}.safetensors", twin, scale);
+inline Dataset open_twin(const std::string& twin, const std::filesystem::path& folder) {
+  std::filesystem::path file = folder / (twin + ".safetensors");
   if (!std::filesystem::exists(file)) {
     std::filesystem::create_directories(folder);
     TwinOptions options;
     options.name = twin;
-    options.scale = scale;
     save_native(generate_twin(options), file);
   }
   trim_memory();

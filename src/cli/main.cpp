@@ -22,6 +22,7 @@
 #include "cli/predict.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/study.h"
 #include "cli/suggest.h"
 #include "cli/train.h"
 #include "cli/tune.h"
@@ -36,6 +37,7 @@ void add_commands(CLI::App& app) {
   add_models_command(app);
   add_compare_command(app);
   add_tune_command(app);
+  add_study_command(app);
   add_report_command(app);
   CLI::App* data = app.add_subcommand("data", "Look at, convert or make data sets");
   data->require_subcommand(1);

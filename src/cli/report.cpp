@@ -33,16 +33,20 @@ void report(const ReportCommand& request) {
 }  // namespace
 
 void add_report_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("report", "Write the page of a finished run again, or compare several");
+  auto* command = app.add_subcommand(
+      "report",
+      "Write the page of a finished run, of a folder of studies, or compare several runs");
   auto request = std::make_shared<ReportCommand>();
-  command->add_option("RUNS", request->runs, "Run directories; several are compared on one page")
+  command
+      ->add_option("RUNS", request->runs,
+                   "Run directories, several are compared on one page; or a folder of studies")
       ->required();
   command->add_option("--out", request->out, "The page of a comparison (compare.html)")
       ->type_name("FILE");
   command->footer(
       "Examples:\n"
       "  spex report runs/mines\n"
+      "  spex report studies\n"
       "  spex report runs/narrow runs/wide --out widths.html");
   command->callback([request] { report(*request); });
 }

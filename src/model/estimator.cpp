@@ -23,6 +23,8 @@ void EstimatorOptions::list(SettingList& s) {
         "elementwise (paper) or sum (authors' program)");
   s.add("scale_by_width", scale_by_width, "divide scores by sqrt(width)");
   s.add("normalize_values", normalize_values, "give all values the same length");
+  s.add("expander_bias", expander_bias, {-100, 100},
+        "score that expander edges start from; below 0: look at graph edges first");
   s.add("temperature", anneal, "anneal the softmax temperature");
   s.add("lambda", lambda, {0, 1e6}, "epochs at temperature 1");
   s.add("gamma", gamma, {0, 1, Range::above}, "factor per epoch after that");
@@ -64,6 +66,7 @@ std::unique_ptr<Model> EstimatorOptions::make(const Shape& shape, uint64_t seed)
   t.scale_by_width = scale_by_width;
   t.modulation = modulation;
   t.clamp_first = clamp_first;
+  t.expander_bias = expander_bias;
   return std::make_unique<Transformer>(shape, t, seed);
 }
 

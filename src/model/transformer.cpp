@@ -59,6 +59,11 @@ Transformer::Transformer(const Shape& shape, const TransformerOptions& options, 
     ones_ = Matrix(options.width, options.width, MemoryTag::parameters);
     fill(ones_, 1.0F);
   }
+  if (options.expander_bias != 0) {
+    start_bias_ = Matrix::zeros(shape.edge_types, options.heads, MemoryTag::parameters);
+    fill(start_bias_.view().block(static_cast<size_t>(EdgeType::expander), 1),
+         static_cast<float>(options.expander_bias));
+  }
 }
 
 Transformer::Layer Transformer::make_layer(Maker maker, const std::string& name) const {
@@ -107,6 +112,8 @@ void Transformer::add_edges(Tape& tape, const Layer& layer, AttentionInputs& in)
   Var types = tape.parameter(*type_embedding_);
   in.modulation = modulation(types);
   if (layer.bias) in.bias = layer.bias(tape, types);
+  if (!start_bias_.empty())
+    in.bias = add(tape, in.bias, tape.constant(std::as_const(start_bias_).view()));
   if (!edge_encoder_) return;
   Var features = tape.parameter(*edge_encoder_);
   in.edge_modulation = modulation(features);

@@ -98,8 +98,12 @@ std::string render_report(const RunRecord& record) {
   return page(record.summary.data + ", " + record.summary.model, data_of(record), assets::script);
 }
 
-void write_report(const std::filesystem::path& run) {
-  write_text(run / "report.html", render_report(load_record(run)));
+void write_report(const std::filesystem::path& folder) {
+  std::vector<StudyRecord> studies;
+  bool is_run = std::filesystem::exists(RunFiles{folder}.config());
+  if (!is_run) studies = load_studies(folder);
+  write_text(folder / "report.html",
+             studies.empty() ? render_report(load_record(folder)) : render_studies(studies));
 }
 
 std::string render_comparison(const Comparison& comparison) {
@@ -108,6 +112,15 @@ std::string render_comparison(const Comparison& comparison) {
 
 std::string render_tuning(const Tuning& tuning) {
   return page(tuning.data + ", settings searched", to_json(tuning), assets::tune_script);
+}
+
+std::string render_studies(const std::vector<StudyRecord>& studies) {
+  std::string all;
+  for (const StudyRecord& study : studies)
+    all.append(all.empty() ? "[" : ",").append(to_json(study));
+  bool one = studies.size() == 1;
+  return page(one ? studies.front().title + ", " + studies.front().data : "Studies of the paper",
+              all + "]", assets::study_script);
 }
 
 }  // namespace spex

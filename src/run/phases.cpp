@@ -75,6 +75,7 @@ std::optional<Estimate> estimate_scores(const Problem& problem, const Config& co
     TrainState state;
     if (!train_phase(phase, *model, problem, config, config.seed + t, state, hooks)) return {};
     if (best.best.empty() || state.best_validation > best.best_validation) best = std::move(state);
+    if (best.best_validation >= kPerfect) break;
   }
   std::unique_ptr<Model> model = phase.model->make(shape, config.seed);
   load_state(*model, best.best);

@@ -119,9 +119,10 @@ class TrainingRun {
   }
 
   // Trains a phase with consecutive seeds and keeps the best on validation. False if it was told to
-  // stop.
-  bool train(const Phase& phase, size_t seeds, const fs::path& file) {
+  // stop. Tries are for the best alone, and end when none can be better.
+  bool train(const Phase& phase, size_t seeds, const fs::path& file, bool tries) {
     for (size_t s = 0; s < seeds; ++s) {
+      if (tries && fs::exists(file) && load_model(file).validation >= kPerfect) break;
       size_t seed = config_.seed + s;
       if (folder_.is_past(phase.name, seed)) continue;
       std::unique_ptr<Model> model = phase.model->make(shape_, seed);
@@ -164,7 +165,7 @@ class TrainingRun {
       if (phase == &config_.final()) break;
       Stopwatch watch;
       fs::path file = files_.phase(phase->name);
-      if (!train(*phase, phase->model->tries(), file)) return false;
+      if (!train(*phase, phase->model->tries(), file, true)) return false;
       SavedModel saved = load_model(file);
       std::unique_ptr<Model> best = saved.make();
       save_scores(files_.scores(),
@@ -177,7 +178,7 @@ class TrainingRun {
   }
 
   bool train_seeds() {
-    if (!train(config_.final(), config_.seeds, files_.model())) return false;
+    if (!train(config_.final(), config_.seeds, files_.model(), false)) return false;
     folder_.write_metrics();
     return true;
   }

@@ -81,7 +81,10 @@ void Trainer::evaluate(const EpochSettings& settings, EpochRecord& record, Train
     record.train = t_.objective.score(logits, split_.train.span());
     record.test = t_.objective.score(logits, split_.test.span());
   }
-  if (!(record.validation > state.best_validation)) return;
+  // Of epochs that are equally good the one with the sharpest attention, then the first.
+  bool sharper = settings.temperature < state.best_temperature;
+  bool as_good = sharper && record.validation == state.best_validation;
+  if (!(record.validation > state.best_validation) && !as_good) return;
   state.best_validation = record.validation;
   state.best_test = record.test;
   state.best_epoch = record.epoch;

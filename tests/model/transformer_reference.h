@@ -56,6 +56,7 @@ class ReferenceTransformer : public ReferenceModel {
           score += b(edge.type, h);
           for (size_t f = 0; f < edge.features.size(); ++f)
             score += edge.features[f] * edge_b(f, h);
+          if (edge.type == static_cast<size_t>(EdgeType::expander)) score += o.expander_bias;
           if (o.log_scores) score += p.at(name + ".log_score_weight")(0, h) * edge.log_score;
           weights.push_back(
               std::exp(std::clamp(score / temperature, -double{o.clamp}, double{o.clamp})));

@@ -76,6 +76,8 @@ TEST(Transformer, EstimatorMatchesDoublePrecision) {
   options.normalize_values = true;
   options.scale_by_width = true;
   expect_full_attention_matches(options, attention_graph(kNodes, 40, 4), 0.6F);
+  options.expander_bias = -1.5;
+  expect_full_attention_matches(options, attention_graph(kNodes, 40, 4), 0.6F);
 }
 
 TEST(Transformer, GraphNormAndTheAuthorsModulationMatchDoublePrecision) {

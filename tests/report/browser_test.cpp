@@ -15,6 +15,7 @@
 
 #include "example_record.h"
 #include "example_run.h"
+#include "example_study.h"
 
 namespace spex {
 namespace {
@@ -285,6 +286,17 @@ TEST_F(ReportInBrowser, ShowsTheRunThatWasAskedFor) {
   const char* run = std::getenv("SPEX_REPORT_RUN");
   if (!run) GTEST_SKIP() << "SPEX_REPORT_RUN names no run directory";
   check_page(run);
+}
+
+TEST_F(ReportInBrowser, DrawsEveryFigureOfAStudy) {
+  example::Run files(example::record());
+  write_text(files.path / "report.html",
+             render_studies({example::study("a"), example::study("b")}));
+  for (int width : {1100, 500}) {
+    std::string page = check_drawn(files.path, width);
+    EXPECT_EQ(charts(page).size(), 2u * 3);  // two panels of lines and one of bars, each
+    EXPECT_NE(body(page).find("does not agree"), std::string::npos);
+  }
 }
 
 }  // namespace

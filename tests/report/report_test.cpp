@@ -8,6 +8,7 @@
 
 #include "example_record.h"
 #include "example_run.h"
+#include "example_study.h"
 
 namespace spex {
 namespace {
@@ -87,6 +88,27 @@ TEST(WriteReport, RefusesADirectoryThatIsNoRun) {
   std::filesystem::remove(run.path / "summary.json");
   EXPECT_THROW(write_report(run.path), Error);
   EXPECT_FALSE(std::filesystem::exists(run.path / "report.html"));
+}
+
+TEST(StudyPage, CarriesTheWholeRecordOfEveryStudy) {
+  StudyRecord hostile = example::study("</script><script>alert(1)</script>");
+  std::string page = render_studies({example::study(), hostile});
+  auto data = data_of(page);
+  ASSERT_EQ(data.size(), 2u);
+  EXPECT_EQ(data[0], nlohmann::json::parse(to_json(example::study())));
+  EXPECT_EQ(data[1]["data"], hostile.data);
+  EXPECT_EQ(occurrences(page, "alert(1)</script>"), 0u);
+}
+
+TEST(WriteReport, GathersTheStudiesOfAFolder) {
+  example::Run run(example::record());
+  std::filesystem::remove(run.path / "config.toml");
+  for (const char* data : {"a", "b"}) {
+    std::filesystem::create_directories(run.path / data);
+    save_study(run.path / data, example::study(data));
+  }
+  write_report(run.path);
+  EXPECT_EQ(data_of(read_text(run.path / "report.html")).size(), 2u);
 }
 
 // Not a test: `test_report --gtest_also_run_disabled_tests --gtest_filter=*Example*` leaves a run

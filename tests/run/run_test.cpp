@@ -1,6 +1,7 @@
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
 #include <spex/run/checkpoint.h>
+#include <spex/run/model_file.h>
 #include <spex/run/predict.h>
 #include <spex/run/run.h>
 
@@ -49,6 +50,34 @@ TEST(Run, WhatItReturnsIsWhatItWrote) {
   EXPECT_EQ(to_json(read.summary), to_json(record.summary));
   EXPECT_EQ(to_json(read.details), to_json(record.details));
   EXPECT_EQ(to_csv(read.epochs), to_csv(record.epochs));
+}
+
+TEST(Run, TriesEndWhenNoneCanBeBetterAndTheSharpestOfEqualEpochsIsKept) {
+  SbmOptions options;  // features that tell the class
+  options.nodes = 200;
+  options.classes = 2;
+  options.noise = 0.01;
+  options.degree = 4;
+  TemporaryFolder folder;
+  Config config = quick_config();
+  estimator_options(config).estimators = 4;
+  config.phase("estimator").recipe.epochs = 30;
+  RunOptions out;
+  out.out = folder / "run";
+  RunRecord record =
+      run_training(make_problem(generate_sbm(options), config), config, out, {}).record;
+  double best = 0, sharpest = 1;
+  size_t last_try = 0;
+  for (const EpochRecord& epoch : record.epochs)
+    if (epoch.phase == "estimator") {
+      best = std::max(best, epoch.validation);
+      last_try = epoch.seed;
+      if (epoch.validation == 1.0) sharpest = std::min(sharpest, epoch.temperature);
+    }
+  EXPECT_LT(sharpest, 0.9);
+  EXPECT_FLOAT_EQ(load_model(RunFiles{out.out}.phase("estimator")).temperature, sharpest);
+  EXPECT_EQ(best, 1.0);
+  EXPECT_LT(last_try, 3U);
 }
 
 TEST(Run, AnotherSeedGivesAnotherModel) {

@@ -14,6 +14,7 @@ struct EstimatorOptions : Options<EstimatorOptions> {
   Modulation modulation = Modulation::elementwise;
   bool scale_by_width = true;
   bool normalize_values = true;
+  double expander_bias = 0;
   bool anneal = true;  // the temperature; otherwise T = 1 throughout
   size_t lambda = 5;
   double gamma = 0.99;

@@ -36,6 +36,7 @@ struct TransformerOptions {
   float clamp = 8.0F;
   bool clamp_first = false;  // scores are clamped before the temperature divides them, not after
   bool type_bias = true;     // B
+  double expander_bias = 0;  // added to B of expander edges, where training starts from
   Modulation modulation = Modulation::elementwise;
   bool log_scores = false;   // a learned weight on the estimator's log-scores
   bool recompute = false;    // keep only the layers' inputs and run each part again in backward
@@ -75,7 +76,8 @@ class Transformer : public Model {
   Parameter* type_embedding_ = nullptr;
   Parameter* edge_encoder_ = nullptr;  // or none
   Parameter* virtual_embedding_ = nullptr;
-  Matrix ones_;  // for Modulation::sum
+  Matrix ones_;        // for Modulation::sum
+  Matrix start_bias_;  // types x heads, added to B; empty: zeros
   std::deque<Dense> pre_, post_;
   std::deque<Layer> layers_;
 };

@@ -20,7 +20,8 @@ bool train_phase(const Phase& phase, Model& model, const Problem& problem, const
 Scores attention_scores(Model& model, const Phase& phase, const Ground& ground, float temperature);
 
 // Trains the first phase of a configuration whose scorers were told (tell_scorers), as often as it
-// asks for, and takes the scores of the best on validation. Nothing if told to stop.
+// asks for or until none can be better, and takes the scores of the best on validation. Nothing if told to stop.
+constexpr double kPerfect = 1.0;  // no metric goes beyond
 struct Estimate {
   Scores scores;
   double validation = 0, test = 0;
