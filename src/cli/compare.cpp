@@ -20,7 +20,7 @@ namespace spex::cli {
 namespace {
 
 struct CompareCommand {
-  Settings settings;
+  RunSettings settings;
   std::string models, splits;
   std::filesystem::path out;
 };
@@ -49,17 +49,6 @@ std::vector<size_t> splits_of(const std::string& text, const Dataset& data) {
   return splits;
 }
 
-// A model's own settings count for that model alone.
-Config config_of(Settings settings, const std::string& model, const std::vector<std::string>& all,
-                 const Dataset& data) {
-  settings.model = model;
-  std::erase_if(settings.assignments, [&](const std::string& assignment) {
-    std::string section = assignment.substr(0, assignment.find('.'));
-    return section != model && std::find(all.begin(), all.end(), section) != all.end();
-  });
-  return resolve(settings, data);
-}
-
 void compare(const CompareCommand& request) {
   Progress progress;
   set_log_sink([&](std::string_view text) { progress.line(text); });
@@ -67,16 +56,8 @@ void compare(const CompareCommand& request) {
   Dataset data = open_data(request.settings.data);
   CompareRequest wanted;
   wanted.out = request.out;
-  // Defaults may be chosen by a split's validation nodes, which are test nodes of others: each
-  // split has settings of its own.
-  std::vector<Settings> settings;
-  for (size_t split : splits_of(request.splits, data))
-    settings.emplace_back(request.settings).split = split;
-  if (settings.empty()) settings.push_back(request.settings);
-  std::vector<std::string> names = words_of(request.models);
-  for (const std::string& name : names)
-    for (const Settings& each : settings)
-      wanted.configs.push_back(config_of(each, name, names, data));
+  wanted.configs = resolve_each(request.settings, words_of(request.models),
+                                splits_of(request.splits, data), data, interrupted);
   for (Config& config : wanted.configs) config.threads = use_threads(config.threads);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {

@@ -1,12 +1,9 @@
-// The options that `spex train` and `spex estimate` share, and the configuration they lead to.
+// The options that `spex train`, `spex estimate` and `spex compare` share.
 #pragma once
 
-#include <spex/config/config.h>
-#include <spex/data/dataset.h>
+#include <spex/run/settings.h>
 
-#include <optional>
 #include <string>
-#include <vector>
 
 namespace CLI {
 class App;
@@ -14,24 +11,10 @@ class App;
 
 namespace spex::cli {
 
-struct Settings {
-  std::string data;
-  std::string preset;
-  std::string config_file;
-  std::vector<std::string> assignments;  // --set
-  std::optional<std::string> model;
-  bool chooses_model = false;  // the data decides where nothing says which
-  std::optional<size_t> seed, seeds, split, threads;
-};
-
 // For the check() of options that take a number; empty is consent. Unchecked, -1 would be read as
 // the largest number there is.
 std::string refuse_negative(const std::string& number);
 
-void add_settings(CLI::App& app, Settings& settings);
-
-// In order of strength: defaults for the data, preset, file, --set, options of their own. A preset
-// of the data's own name is used when nothing else is said.
-Config resolve(const Settings& settings, const Dataset& data);
+void add_settings(CLI::App& app, RunSettings& settings);
 
 }  // namespace spex::cli
