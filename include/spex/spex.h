@@ -89,6 +89,11 @@ typedef struct spex_dataset spex_dataset;
 /* A file, a folder, or a generator's name: what `spex train` takes. */
 SPEX_API spex_status spex_dataset_open(const char* data, spex_dataset** dataset);
 
+/* Tables: an edge list, and features and labels where they are not NULL, as CSV files. They are
+ * read now: the files may go. */
+SPEX_API spex_status spex_dataset_open_tables(const char* edges, const char* features,
+                                              const char* labels, spex_dataset** dataset);
+
 /* From arrays: new, then the parts, in any order, then build. nodes 0: as many as the features,
  * labels or masks have rows, or the largest node of an edge says. */
 SPEX_API spex_status spex_dataset_new(const char* name, size_t nodes, spex_dataset** dataset);
@@ -146,6 +151,8 @@ typedef struct spex_dataset_facts {
 SPEX_API spex_status spex_dataset_describe(const spex_dataset* dataset, spex_dataset_facts* facts);
 SPEX_API spex_status spex_dataset_class_name(const spex_dataset* dataset, size_t index,
                                              const char** name); /* its number if it has none */
+/* What the files call a node, until the next call; its number if they do not. */
+SPEX_API spex_status spex_dataset_key(spex_dataset* dataset, size_t node, const char** key);
 /* What `spex data info` prints. */
 SPEX_API spex_status spex_dataset_text(spex_dataset* dataset, const char** text);
 
@@ -165,6 +172,8 @@ typedef enum spex_part {
 /* A view, not a copy. `split` counts for the parts of a split. */
 SPEX_API spex_status spex_dataset_part(const spex_dataset* dataset, spex_part part, size_t split,
                                        spex_array* array);
+/* Its file may go from now on: runs that are kept get a copy, as if it had come from arrays. */
+SPEX_API spex_status spex_dataset_detach(spex_dataset* dataset);
 SPEX_API spex_status spex_dataset_save(const spex_dataset* dataset, const char* path);
 SPEX_API void spex_dataset_free(spex_dataset* dataset);
 

@@ -1,6 +1,7 @@
 // Data sets: opened, made from arrays, looked at.
 #include <spex/data/info.h>
 #include <spex/data/native.h>
+#include <spex/data/reader.h>
 #include <spex/run/problem.h>
 
 #include "c_api/arrays.h"
@@ -110,6 +111,15 @@ spex_status spex_dataset_open(const char* data, spex_dataset** dataset) {
   return computed([&] {
     std::string path = &given(data, "the data");
     given(dataset, "dataset") = wrap(spex::open_data(path), path).release();
+  });
+}
+
+spex_status spex_dataset_open_tables(const char* edges, const char* features, const char* labels,
+                                     spex_dataset** dataset) {
+  return computed([&] {
+    spex::TableFiles files{&given(edges, "the edges"), features ? features : "",
+                           labels ? labels : ""};
+    given(dataset, "dataset") = wrap(spex::read_tables(files), "").release();
   });
 }
 
@@ -240,6 +250,16 @@ spex_status spex_dataset_class_name(const spex_dataset* dataset, size_t index, c
   });
 }
 
+spex_status spex_dataset_key(spex_dataset* dataset, size_t node, const char** key) {
+  return guarded([&] {
+    const spex::Dataset& data = built(dataset);
+    spex::require(node < data.nodes(), "there is no node {}: nodes are 0 to {}", node,
+                  data.nodes() - 1);
+    dataset->key = data.keys.of(static_cast<spex::NodeId>(node));
+    given(key, "key") = dataset->key.c_str();
+  });
+}
+
 spex_status spex_dataset_text(spex_dataset* dataset, const char** text) {
   return computed([&] {
     dataset->text = spex::format(spex::describe(built(dataset)));
@@ -250,6 +270,13 @@ spex_status spex_dataset_text(spex_dataset* dataset, const char** text) {
 spex_status spex_dataset_part(const spex_dataset* dataset, spex_part part, size_t split,
                               spex_array* array) {
   return guarded([&] { given(array, "array") = part_of(built(dataset), part, split); });
+}
+
+spex_status spex_dataset_detach(spex_dataset* dataset) {
+  return guarded([&] {
+    built(dataset);
+    dataset->path.clear();
+  });
 }
 
 spex_status spex_dataset_save(const spex_dataset* dataset, const char* path) {

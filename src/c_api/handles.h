@@ -22,7 +22,7 @@ struct spex_dataset {
   spex::Dataset data;
   std::string path;                      // what to open it by; empty: it came from arrays
   std::vector<std::string> class_names;  // numbers where the data has no names
-  std::string text;
+  std::string text, key;
 };
 
 struct spex_result {
