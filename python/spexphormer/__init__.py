@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 from ._library import Error, models, version
 from ._training import compare
 from .dataset import Dataset
-from .estimator import Estimator, Model, NotFittedError, class_name, find_class, load
+from .graph_model import GraphModel, Model, NotFittedError, class_name, find_class, load
 
-__all__ = ["Dataset", "Error", "Estimator", "Model", "NotFittedError", "compare", "load", "models",
+__all__ = ["Dataset", "Error", "GraphModel", "Model", "NotFittedError", "compare", "load", "models",
            "version"]
 
 if TYPE_CHECKING:  # what __getattr__ gives
-    Spexphormer: type[Estimator]
-    Exphormer: type[Estimator]
-    GCN: type[Estimator]
-    GAT: type[Estimator]
-    MLP: type[Estimator]
-    SAGE: type[Estimator]
+    Spexphormer: type[GraphModel]
+    Exphormer: type[GraphModel]
+    GCN: type[GraphModel]
+    GAT: type[GraphModel]
+    MLP: type[GraphModel]
+    SAGE: type[GraphModel]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import os
 import tempfile
 from functools import lru_cache
@@ -29,7 +30,7 @@ class NotFittedError(Error, ValueError, AttributeError):
     """The model was asked before it was trained."""
 
 
-class Estimator:
+class GraphModel:
     """What all models have in common. Attributes after ``fit``:
 
     classes_ : the classes, in the order of predict_proba's columns (classification alone)
@@ -53,7 +54,7 @@ class Estimator:
         """The parameters by name, as scikit-learn has it."""
         return {name: getattr(self, name) for name in self._parameters()}
 
-    def set_params(self, **params: Any) -> "Estimator":
+    def set_params(self, **params: Any) -> "GraphModel":
         """Changes parameters; the next fit uses them."""
         for name, value in params.items():
             if name not in self._parameters():
@@ -76,7 +77,7 @@ class Estimator:
             duplicates: bool = False, task: str | None = None, name: str = "graph",
             out: str | os.PathLike[str] | None = None, resume: bool = False,
             scores: str | os.PathLike[str] | None = None,
-            callback: Callback | None = None) -> "Estimator":
+            callback: Callback | None = None) -> "GraphModel":
         """Trains on a graph.
 
         `x` alone may be a ``Dataset``, a path or generator's name, or a PyTorch Geometric ``Data``;
@@ -270,7 +271,8 @@ def class_name(model: str) -> str:
 
 def _parameter_of(model: str, key: str) -> str:
     section, _, rest = key.partition(".")
-    return rest if rest and section == model else key.replace(".", "__")
+    name = rest if rest and section == model else key.replace(".", "__")
+    return name + "_" if keyword.iskeyword(name) else name
 
 
 def _describe(model: dict[str, Any], keys: dict[str, str]) -> str:
@@ -282,7 +284,7 @@ def _describe(model: dict[str, Any], keys: dict[str, str]) -> str:
         lines.append(f"{name} : {meanings[key]['meaning']}"
                      + ("" if name in _NUMBERS else f" ({value})"))
     lines += ["", "None leaves a parameter to the preset, or to what suits the data (in brackets: where "
-              "neither says otherwise).", "", inspect.cleandoc(Estimator.__doc__ or "")]
+              "neither says otherwise).", "", inspect.cleandoc(GraphModel.__doc__ or "")]
     return "\n".join(lines)
 
 
@@ -302,7 +304,7 @@ def _initialiser(names: dict[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=None)
-def class_of(model: str) -> type[Estimator]:
+def class_of(model: str) -> type[GraphModel]:
     """The class of a model, made from the library's list of its settings."""
     known = lib.models()
     if model not in known:
@@ -313,12 +315,12 @@ def class_of(model: str) -> type[Estimator]:
     defaults = {name: default for name, (default, _) in _GENERAL.items()}
     defaults.update({name: _NUMBERS.get(name) for name in keys})
     name = class_name(model)
-    return type(name, (Estimator,), {
+    return type(name, (GraphModel,), {
         "_model": model, "_keys": keys, "__init__": _initialiser(defaults), "__module__": "spexphormer",
         "__qualname__": name, "__doc__": _describe(described, keys)})
 
 
-def find_class(name: str) -> type[Estimator] | None:
+def find_class(name: str) -> type[GraphModel] | None:
     """By what a user writes: GCN, Gcn and gcn are one."""
     wanted = name.lower().replace("_", "")
     for model in lib.models():
@@ -327,12 +329,12 @@ def find_class(name: str) -> type[Estimator] | None:
     return None
 
 
-def Model(name: str, **params: Any) -> Estimator:
+def Model(name: str, **params: Any) -> GraphModel:
     """Any model by the name that ``spex models`` lists: ``Model("exphormer-gcn", width=64)``."""
     return class_of(name)(**params)
 
 
-def load(directory: str | os.PathLike[str]) -> Estimator:
+def load(directory: str | os.PathLike[str]) -> GraphModel:
     """A model from a run directory, of ``save``, of ``fit(out=..)`` or of ``spex train``."""
     run = Run.load(directory)
     made = class_of(run.facts.model.decode())()
