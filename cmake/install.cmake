@@ -88,6 +88,8 @@ function(spex_install)
        "include(CMakeFindDependencyMacro)\nfind_dependency(fmt)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/spex-targets.cmake)\n")
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/spex-config-version.cmake
                                    VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+  # Relative, so that the installed tree can be moved.
+  file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   configure_file(cmake/spex.pc.in ${PROJECT_BINARY_DIR}/spex.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/spex-config.cmake
                 ${PROJECT_BINARY_DIR}/spex-config-version.cmake DESTINATION ${package})

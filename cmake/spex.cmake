@@ -171,6 +171,30 @@ function(spex_tests)
   add_test(NAME Docs.EveryCommandRuns COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-docs
            $<TARGET_FILE:spex>)
   set_tests_properties(Docs.EveryCommandRuns PROPERTIES TIMEOUT 300)
+  if(NOT SPEX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+    add_test(NAME Install.AForeignProjectBuildsAndRuns
+             COMMAND ${PROJECT_SOURCE_DIR}/scripts/test-install ${PROJECT_BINARY_DIR})
+    set_tests_properties(Install.AForeignProjectBuildsAndRuns PROPERTIES TIMEOUT 300)
+    spex_python_tests()
+  endif()
+endfunction()
+
+# tests/python/test_*.py, if Debian's Python has what they need (scripts/install-deps --python).
+function(spex_python_tests)
+  set(python /usr/bin/python3)
+  execute_process(COMMAND ${python} -c "import numpy, scipy, pytest" RESULT_VARIABLE missing
+                  OUTPUT_QUIET ERROR_QUIET)
+  if(missing)
+    message(STATUS "No tests of Python: scripts/install-deps --python installs what they need")
+    return()
+  endif()
+  file(GLOB files CONFIGURE_DEPENDS tests/python/test_*.py)
+  foreach(file ${files})
+    get_filename_component(name ${file} NAME_WE)
+    add_test(NAME Python.${name} COMMAND ${python} -m pytest -q -p no:cacheprovider ${file})
+    set_tests_properties(Python.${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
+      "PYTHONPATH=${PROJECT_SOURCE_DIR}/python;PYTHONDONTWRITEBYTECODE=1;SPEX_LIBRARY=$<TARGET_FILE:spex_shared>;SPEX_PROGRAM=$<TARGET_FILE:spex>")
+  endforeach()
 endfunction()
 
 # Every public header must compile alone: one generated source file per header.
