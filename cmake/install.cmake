@@ -59,10 +59,11 @@ function(spex_shared_library)
     OUTPUT_NAME spex EXPORT_NAME spex LINKER_LANGUAGE CXX
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   set(symbols ${PROJECT_SOURCE_DIR}/cmake/symbols.map)
-  target_link_options(spex_shared PRIVATE -Wl,--version-script=${symbols} -Wl,--no-undefined
-                      -Wl,-Bsymbolic-functions)
-  if(SPEX_SANITIZE)
+  target_link_options(spex_shared PRIVATE -Wl,--version-script=${symbols} -Wl,-Bsymbolic-functions)
+  if(SPEX_SANITIZE)  # whose functions are the program's
     target_link_options(spex_shared PRIVATE -fsanitize=${SPEX_SANITIZE})
+  else()
+    target_link_options(spex_shared PRIVATE -Wl,--no-undefined)
   endif()
   set_target_properties(spex_shared PROPERTIES LINK_DEPENDS ${symbols})
   target_link_libraries(spex_shared PRIVATE ${libraries})
