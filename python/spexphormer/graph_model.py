@@ -6,7 +6,7 @@ import inspect
 import keyword
 import os
 import tempfile
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -108,17 +108,31 @@ class GraphModel:
         return self
 
     def _take(self, run: Run) -> None:
+        for lazy in ("history_", "classes_", "summary_"):
+            self.__dict__.pop(lazy, None)
         self.run_ = run
         self._edges = None
-        self.history_ = run.history()
         self.peak_bytes_ = run.facts.peak_bytes
         self.finished_ = bool(run.facts.finished)
         self.n_features_in_ = run.facts.features
         self.task_ = lib.TASK_NAMES[run.facts.task]
-        if self.finished_:
-            self.summary_ = run.summary()
-        if self.task_ == "classes":
-            self.classes_ = _classes(run.class_names())
+
+    # Made when they are asked for: a training needs no NumPy.
+
+    @cached_property
+    def history_(self) -> dict[str, Any]:
+        return self._fitted().history()
+
+    @cached_property
+    def summary_(self) -> dict[str, Any]:
+        return self._fitted().summary()
+
+    @cached_property
+    def classes_(self) -> Any:
+        names = self._fitted().class_names()
+        if self.task_ != "classes":
+            raise AttributeError(f"{self.task_} has no classes_")
+        return _classes(names)
 
     def _fitted(self) -> Run:
         if not hasattr(self, "run_"):

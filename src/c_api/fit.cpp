@@ -77,14 +77,15 @@ std::unique_ptr<spex_run> fit(const spex_dataset& dataset, const spex_fit_option
   Config config = resolve(settings_of(options, dataset.path), data);
   config.threads = use_threads(config.threads);
   check(config);
-  Plan plan = plan_of(data, config, options);
+  PreparedData prepared = prepare(data, config.features);
+  Plan plan = plan_of(prepared.data, config, options);
   auto directory = directory_of(options.directory);
   if (dataset.path.empty()) keep_data(*directory, data);
   RunOptions run = run_options(options, directory->path);
   run.plan = std::move(plan);
   bool stopped = false;
-  RunResult result =
-      run_training(make_problem(data, config), config, run, hooks_of(on_epoch, user, stopped));
+  RunResult result = run_training(make_problem(std::move(prepared), config), config, run,
+                                  hooks_of(on_epoch, user, stopped));
   auto made = open_directory(std::move(directory), result.finished);
   if (dataset.path.empty()) made->data = std::move(data);
   return made;

@@ -48,7 +48,7 @@ std::unique_ptr<spex_run> open_directory(std::unique_ptr<spex_run::Directory> di
   if (run->can_predict) {
     SavedModel saved = load_model(files.model());
     run->meaning = saved.meaning;
-    run->features = saved.shape.inputs;
+    run->features = saved.preparation.given;
   }
   if (fs::exists(files.metrics()))
     run->records = parse_csv(read_text(files.metrics()), files.metrics().string());
