@@ -55,6 +55,15 @@ void keep_data(const Directory& directory, const Dataset& data) {
   save_native(data, directory.path / kDataInside);
 }
 
+// The runs of a comparison share the data: a file beside them if it came from memory.
+std::string shared_data(const Directory& directory, const spex_dataset& dataset) {
+  if (!dataset.path.empty() || directory.temporary) return dataset.path;
+  fs::path file = directory.path / kDataInside;
+  fs::create_directories(directory.path);
+  if (!fs::exists(file)) save_native(dataset.data, file);
+  return file;
+}
+
 RunOptions run_options(const spex_fit_options& options, const fs::path& out) {
   RunOptions run;
   run.out = out;
@@ -95,16 +104,17 @@ std::string compare(const spex_dataset& dataset, std::vector<std::string> models
                     std::vector<size_t> splits, const spex_fit_options& options,
                     spex_epoch_function on_epoch, void* user) {
   const Dataset& data = built(&dataset);
+  auto directory = directory_of(options.directory);
   CompareRequest request;
-  request.configs = resolve_each(settings_of(options, dataset.path), models, data);
+  request.out = directory->path;
+  request.configs =
+      resolve_each(settings_of(options, shared_data(*directory, dataset)), models, data);
   for (Config& config : request.configs) config.threads = use_threads(config.threads);
   request.splits = std::move(splits);
   for (size_t split : request.splits)
     require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
             data.splits.size());
   if (options.checkpoint_seconds > 0) request.checkpoint_seconds = options.checkpoint_seconds;
-  auto directory = directory_of(options.directory);
-  request.out = directory->path;
   bool stopped = false;
   auto comparison = compare_models(data, request, hooks_of(on_epoch, user, stopped));
   if (!comparison) return "";

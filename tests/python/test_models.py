@@ -188,6 +188,7 @@ def test_models_are_compared_on_the_same_splits(graph, tmp_path):
     assert [model["model"] for model in table["models"]] == ["mlp", "gcn"]
     assert all(len(model["runs"]) == 2 for model in table["models"])
     assert json.loads((tmp_path / "compared" / "compare.json").read_text()) == table
+    assert sx.load(tmp_path / "compared" / "gcn" / "split-0").predict().shape == (200,)
 
 
 def test_the_log_goes_to_logging(graph, quick, caplog):
