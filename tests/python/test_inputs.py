@@ -134,3 +134,15 @@ def test_tables_go_through_the_readers(parts):
     frame = pandas.DataFrame(parts["x"])
     series = pandas.Series(parts["y"])
     assert np.array_equal(sx.Dataset(**{**parts, "x": frame, "y": series}).x, parts["x"])
+
+
+def test_numbers_of_edges_reach_the_network(parts):
+    attributes = np.random.default_rng(0).normal(size=(parts["edge_index"].shape[1], 2))
+    model = sx.Exphormer(epochs=2, width=8, heads=1, layers=1, threads=1)
+    without = model.fit(**parts).predict_proba()
+    assert not np.array_equal(model.fit(**parts, edge_attr=attributes).predict_proba(), without)
+    data = sx.Dataset(**parts, edge_attr=attributes, directed=True)
+    first = data._part("edge_features")[0]
+    source, target = data.edge_index[:, 0]
+    at = (parts["edge_index"] == [[source], [target]]).all(axis=0)
+    assert np.allclose(first, attributes[at].mean(axis=0), atol=1e-6)
