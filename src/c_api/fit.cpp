@@ -100,20 +100,19 @@ std::unique_ptr<spex_run> fit(const spex_dataset& dataset, const spex_fit_option
   return made;
 }
 
-std::string compare(const spex_dataset& dataset, std::vector<std::string> models,
-                    std::vector<size_t> splits, const spex_fit_options& options,
+std::string compare(const spex_dataset& dataset, const std::vector<std::string>& models,
+                    const std::vector<size_t>& splits, const spex_fit_options& options,
                     spex_epoch_function on_epoch, void* user) {
   const Dataset& data = built(&dataset);
   auto directory = directory_of(options.directory);
   CompareRequest request;
   request.out = directory->path;
-  request.configs =
-      resolve_each(settings_of(options, shared_data(*directory, dataset)), models, data);
-  for (Config& config : request.configs) config.threads = use_threads(config.threads);
-  request.splits = std::move(splits);
-  for (size_t split : request.splits)
+  for (size_t split : splits)
     require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
             data.splits.size());
+  request.configs =
+      resolve_each(settings_of(options, shared_data(*directory, dataset)), models, splits, data);
+  for (Config& config : request.configs) config.threads = use_threads(config.threads);
   if (options.checkpoint_seconds > 0) request.checkpoint_seconds = options.checkpoint_seconds;
   bool stopped = false;
   auto comparison = compare_models(data, request, hooks_of(on_epoch, user, stopped));
@@ -153,7 +152,7 @@ spex_status spex_compare(const spex_dataset* dataset, const char* const* models,
   return computed([&] {
     std::vector<std::string> names;
     for (size_t i = 0; i < model_count; ++i) names.emplace_back(&given(models[i], "a model"));
-    std::string text = compare(given(dataset, "the data set"), std::move(names),
+    std::string text = compare(given(dataset, "the data set"), names,
                                {splits, splits + split_count}, options_of(options), on_epoch, user);
     char* out = nullptr;
     if (!text.empty()) out = std::strcpy(new char[text.size() + 1], text.c_str());
