@@ -2,7 +2,7 @@
 BUILD := build/release
 JOBS := $(shell nproc)
 
-.PHONY: build program test demo bench format check deps
+.PHONY: build program test demo bench format check deps python package python-deps
 
 build: deps
 	@cmake --preset release > /dev/null
@@ -30,6 +30,17 @@ bench: build
 	@for program in $(BUILD)/*_bench; do \
 	  case $$program in */reproduce_bench | */scale_bench) continue ;; esac; \
 	  echo "== $${program##*/}"; $$program || exit 1; done
+
+# The Python package, in a virtual environment that sees Debian's NumPy.
+python: deps python-deps
+	@scripts/make-python
+
+# A .deb, a wheel, and the program as one file, in build/package.
+package: deps python-deps
+	@scripts/make-package
+
+python-deps:
+	@scripts/install-deps --python
 
 check:
 	@scripts/check-includes

@@ -31,16 +31,8 @@ void compare(const CompareCommand& request) {
   Dataset data = open_data(request.settings.data);
   CompareRequest wanted;
   wanted.out = request.out;
-  // Defaults may be chosen by a split's validation nodes, which are test nodes of others: each
-  // split has settings of its own.
-  std::vector<Settings> settings;
-  for (size_t split : splits_of(request.splits, data))
-    settings.emplace_back(request.settings).split = split;
-  if (settings.empty()) settings.push_back(request.settings);
-  std::vector<std::string> names = words_of(request.models);
-  for (const std::string& name : names)
-    for (const Settings& each : settings)
-      wanted.configs.push_back(resolve_one(each, name, names, data));
+  wanted.configs = resolve_each(request.settings, words_of(request.models),
+                                splits_of(request.splits, data), data, interrupted);
   for (Config& config : wanted.configs) config.threads = use_threads(config.threads);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {

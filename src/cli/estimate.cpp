@@ -27,7 +27,7 @@ void estimate(const EstimateCommand& request) {
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   Dataset data = open_data(request.settings.data);
-  Config config = resolve(request.settings, data);
+  Config config = resolve(request.settings, data, interrupted);
   check(config);
   config.threads = use_threads(config.threads);
   Problem problem = make_problem(std::move(data), config);

@@ -4,6 +4,7 @@
 #include <spex/core/cpu.h>
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
+#include <spex/version.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>

@@ -62,7 +62,7 @@ void train(TrainCommand& request) {
   Dataset data = open_data(request.settings.data);
   request.run.read_seconds = watch.seconds();
   if (!request.run.scores.empty()) request.settings.chooses_model = false;
-  Config config = resolve(request.settings, data);
+  Config config = resolve(request.settings, data, interrupted);
   config.threads = use_threads(config.threads);
   check(config);
   PreparedData prepared = prepare(std::move(data), config.features);

@@ -60,15 +60,14 @@ TuneRequest request_of(const TuneCommand& command, const Dataset& data) {
   Settings settings = command.settings;
   settings.seeds.reset();
   if (!request.splits.empty()) settings.split = request.splits.front();
-  for (const std::string& name : names)
-    request.defaults.push_back(resolve_one(settings, name, names, data));
-  if (names.empty()) request.defaults.push_back(resolve(settings, data));
+  request.defaults = names.empty() ? std::vector<Config>{resolve(settings, data, interrupted)}
+                                   : resolve_each(settings, names, {}, data, interrupted);
   return request;
 }
 
 void tune_settings(const TuneCommand& command) {
   Stopwatch watch;
-  Progress progress;
+  Progress progress(command.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   parse_duration(command.budget);  // refused before the data is read
@@ -106,12 +105,12 @@ void add_tune_command(CLI::App& app) {
   command
       ->add_option("--trials", request->trials, "At most so many configurations (as time allows)")
       ->type_name("N")
-      ->check(refuse_negative);
+      ->check(within({1, 1e6}));
   command
       ->add_option("--seeds", request->settings.seeds,
                    "Trainings of each finalist on each split (3; with several splits 1)")
       ->type_name("N")
-      ->check(refuse_negative);
+      ->check(within({1, 1e6}));
   command
       ->add_option("--splits", request->splits,
                    "Stored splits to judge on: all, or numbers such as 0,3,5 (the one of --split)")

@@ -45,6 +45,13 @@ bool stays_sparse(size_t nonzeros, size_t rows, size_t cols) {
          static_cast<double>(nonzeros) < kSparseBelow * static_cast<double>(rows) * cols;
 }
 
+size_t count_nonzeros(std::span<const float> values) {
+  return parallel_sum(values.size(), kRows * 16, size_t{0}, [&](size_t b, size_t e) {
+    return static_cast<size_t>(
+        std::count_if(values.data() + b, values.data() + e, [](float v) { return v != 0.0F; }));
+  });
+}
+
 std::string dataset_name(const std::filesystem::path& path) {
   auto clean = path.has_filename() ? path : path.parent_path();
   return clean.stem().string();
@@ -110,11 +117,12 @@ Labels class_labels(std::span<const int64_t> classes, const std::filesystem::pat
   return {Task::classes, static_cast<size_t>(largest + 1), std::move(values), {}};
 }
 
+bool mostly_zero(std::span<const float> values, size_t rows, size_t cols) {
+  return stays_sparse(count_nonzeros(values), rows, cols);
+}
+
 Features pack_features(Buffer<float> values, size_t rows, size_t cols) {
-  size_t nonzeros = parallel_sum(values.size(), kRows * 16, size_t{0}, [&](size_t b, size_t e) {
-    return static_cast<size_t>(
-        std::count_if(values.data() + b, values.data() + e, [](float v) { return v != 0.0F; }));
-  });
+  size_t nonzeros = count_nonzeros(values.span());
   if (stays_sparse(nonzeros, rows, cols)) return to_sparse(values.span(), rows, cols, nonzeros);
   return DenseFeatures{rows, cols, std::move(values)};
 }

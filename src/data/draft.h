@@ -50,7 +50,8 @@ Labels class_labels(std::span<const int64_t> classes, const std::filesystem::pat
 // Features of which few are not zero are stored as a SparseMatrix.
 Features pack_features(Buffer<float> values, size_t rows, size_t cols);
 Features pack_features(SparseMatrix matrix);
-inline constexpr double kSparseBelow = 0.25;   // share of non-zeros
+bool mostly_zero(std::span<const float> values, size_t rows, size_t cols);  // so few are not
+inline constexpr double kSparseBelow = 0.25;                                // share of non-zeros
 inline constexpr size_t kSparseFromCols = 64;  // narrower rows are as small dense
 
 // The nodes whose mask is not zero.

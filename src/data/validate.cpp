@@ -148,7 +148,6 @@ void check_labels(const Labels& labels, size_t nodes, const std::string& source)
 
 void check_part(std::span<const NodeId> part, const char* what, size_t split, size_t nodes,
                 std::vector<bool>& taken, const std::string& source) {
-  require(!part.empty(), "{}: split {} has no {} nodes", source, split, what);
   for (size_t i = 0; i < part.size(); ++i) {
     require(part[i] < nodes, "{}: the {} part of split {} names node {}, but nodes are 0 to {}",
             source, what, split, part[i], nodes - 1);
@@ -176,6 +175,8 @@ void validate(const Dataset& dataset) {
           dataset.labels.outputs);
   parallel_blocks(dataset.splits.size(), [&](size_t s) {
     const Split& split = dataset.splits[s];
+    require(!split.train.empty(), "{}: split {} has no training nodes", source, s);
+    require(!split.validation.empty(), "{}: split {} has no validation nodes", source, s);
     std::vector<bool> taken(nodes);
     check_part(split.train.span(), "training", s, nodes, taken, source);
     check_part(split.validation.span(), "validation", s, nodes, taken, source);

@@ -28,6 +28,33 @@ size_t prediction_batch(const Phase& phase, const Ground& ground, size_t asked, 
   return draws_local ? std::min(batch, nodes - 1) : batch;
 }
 
+// Of the stages that a model shows, the last two: the last one may be its outputs.
+void keep_last_two(std::vector<Matrix>& stages, ConstMatrixView value) {
+  if (stages.size() == 2) stages.erase(stages.begin());
+  Matrix kept(value.rows, value.cols, MemoryTag::activations);
+  copy(kept, value);
+  stages.push_back(std::move(kept));
+}
+
+bool same_numbers(ConstMatrixView a, ConstMatrixView b) {
+  if (a.rows != b.rows || a.cols != b.cols) return false;
+  for (size_t r = 0; r < a.rows; ++r)
+    if (!std::equal(a.row(r), a.row(r) + a.cols, b.row(r))) return false;
+  return true;
+}
+
+// The last stage that is not the outputs, if its rows are those of the outputs (and of virtual
+// nodes).
+const Matrix* last_before(const std::vector<Matrix>& stages, ConstMatrixView outputs,
+                          size_t virtual_nodes) {
+  for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
+    if (same_numbers(*stage, outputs)) continue;
+    bool fits = stage->rows() == outputs.rows || stage->rows() == outputs.rows + virtual_nodes;
+    return fits ? &*stage : nullptr;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Shape shape_of(const Ground& ground, const Config& config) {
@@ -93,6 +120,33 @@ Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, si
   pass.epoch = epoch;
   pass.temperature = temperature;
   return evaluate(model, *batches, pass, nodes);
+}
+
+Matrix predict_embeddings(const Phase& phase, Model& model, const Ground& ground, size_t seed,
+                          size_t epoch, float temperature, std::span<const NodeId> nodes,
+                          size_t batch) {
+  size_t size = prediction_batch(phase, ground, nodes.size(), batch);
+  auto batches = make_batches(ground, {}, phase.model->needs(), {size, seed});
+  Matrix result;
+  size_t done = 0;
+  batches->evaluate(epoch, nodes, [&](const Step& step) {
+    std::vector<Matrix> stages;
+    Pass pass;
+    pass.epoch = epoch;
+    pass.temperature = temperature;
+    pass.inspect = [&](std::string_view, ConstMatrixView value) { keep_last_two(stages, value); };
+    Tape tape(false);
+    Var out = model.forward(tape, step.input, *step.neighbourhood, pass);
+    const Matrix* last = last_before(stages, out.value(), step.neighbourhood->virtual_nodes);
+    if (!last) return;
+    if (result.size() == 0) result = Matrix(nodes.size(), last->cols(), MemoryTag::activations);
+    bool all = step.nodes.empty();
+    size_t count = all ? nodes.size() : step.rows.size();
+    for (size_t i = 0; i < count; ++i)
+      copy(result.view().block(done + i, 1), last->view().block(all ? nodes[i] : step.rows[i], 1));
+    done += count;
+  });
+  return result;
 }
 
 }  // namespace spex

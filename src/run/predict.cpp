@@ -34,12 +34,16 @@ void check_same_data(const Dataset& data, const RunFiles& files, const std::stri
           path, files.folder.string(), path);
 }
 
-// The run's own graph and scores, mapped.
-Ground own_ground(const RunFiles& files, const Config& config, const SavedModel& model) {
+Dataset own_data(const Config& config) {
+  if (is_generator(config.data)) return generate(config.data);
   ReadOptions trusting;
   trusting.validate = false;  // only the rows of nodes that are asked for are read
-  Dataset data =
-      is_generator(config.data) ? generate(config.data) : read_dataset(config.data, trusting);
+  return read_dataset(config.data, trusting);
+}
+
+// The run's own graph and scores, mapped.
+Ground own_ground(const RunFiles& files, const Config& config, const SavedModel& model,
+                  Dataset data) {
   require(model.shape.nodes == data.nodes(), "{} has {} nodes, but the run was trained on {}",
           config.data, data.nodes(), model.shape.nodes);
   check_same_data(data, files, config.data);
@@ -61,30 +65,22 @@ Ground own_ground(const RunFiles& files, const Config& config, const SavedModel&
 
 // Another data set: the scores are those that the run's estimator gives it.
 Ground new_ground(const RunFiles& files, const Config& config, const SavedModel& saved,
-                  const std::string& path) {
+                  Dataset data) {
+  std::string source = data.source;
   require(!config.final().model->needs().own_nodes && !saved.preparation.has_embedding(),
           "{} has learned something for each node of the graph it was trained on, and cannot "
           "predict on {}",
-          config.model, path);
-  Ground ground = make_ground(prepared_for(saved, open_data(path), path), config);
+          config.model, source);
+  Ground ground = make_ground(prepared_for(saved, std::move(data), source), config);
   if (!config.final().model->needs().scores) return ground;
   fs::path file = files.phase(config.phases.front().name);
   require(fs::exists(file),
           "{} was trained on scores from a file and has no estimator to run on {}",
-          files.folder.string(), path);
+          files.folder.string(), source);
   SavedModel estimator = load_model(file);
   std::unique_ptr<Model> model = estimator.make();
   ground.scores = attention_scores(*model, estimator.phase, ground, estimator.temperature);
   return ground;
-}
-
-void check_nodes(std::span<const NodeId> nodes, size_t count) {
-  for (NodeId node : nodes)
-    require(node < count, "there is no node {}: ids go from 0 to {}", node, count - 1);
-  std::vector<NodeId> sorted(nodes.begin(), nodes.end());
-  std::sort(sorted.begin(), sorted.end());
-  auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) fail("node {} is asked for twice", *twice);
 }
 
 // The nodes that are asked for, by number and by key; all where none is.
@@ -102,7 +98,24 @@ std::vector<NodeId> nodes_of(const PredictOptions& options, const Dataset& data)
   return nodes;
 }
 
+Predictor open_model(const RunFiles& files) {
+  require(fs::exists(files.model()), "{} holds no finished run (there is no model.safetensors)",
+          files.folder.string());
+  Predictor predictor{read_run_config(files), load_model(files.model()), {}, {}};
+  predictor.model = predictor.saved.make();
+  return predictor;
+}
+
 }  // namespace
+
+void check_nodes(std::span<const NodeId> nodes, size_t count) {
+  for (NodeId node : nodes)
+    require(node < count, "there is no node {}: ids go from 0 to {}", node, count - 1);
+  std::vector<NodeId> sorted(nodes.begin(), nodes.end());
+  std::sort(sorted.begin(), sorted.end());
+  auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) fail("node {} is asked for twice", *twice);
+}
 
 Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning) {
   size_t columns = meaning.class_names.size();
@@ -130,32 +143,67 @@ Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning) {
   return out;
 }
 
-Predictions predict(const PredictOptions& options) {
-  RunFiles files{options.run};
-  require(fs::exists(files.model()), "{} holds no finished run (there is no model.safetensors)",
-          options.run.string());
-  Config config = read_run_config(files);
-  SavedModel saved = load_model(files.model());
-  Ground ground = options.data.empty() ? own_ground(files, config, saved)
-                                       : new_ground(files, config, saved, options.data);
-  std::unique_ptr<Model> model = saved.make();
-  Predictions result;
-  result.meaning = saved.meaning;
-  result.nodes = nodes_of(options, ground.data);
-  result.keys = ground.data.keys;
-  size_t samples = options.samples;
-  require(samples > 0, "cannot average over 0 samples; 1 is the least");
+Predictor open_run(const fs::path& run, std::optional<Dataset> data) {
+  RunFiles files{run};
+  Predictor predictor = open_model(files);
+  if (!data) data = own_data(predictor.config);
+  predictor.ground = own_ground(files, predictor.config, predictor.saved, *std::move(data));
+  return predictor;
+}
+
+Predictor open_run_on(const fs::path& run, Dataset data) {
+  RunFiles files{run};
+  Predictor predictor = open_model(files);
+  predictor.ground = new_ground(files, predictor.config, predictor.saved, std::move(data));
+  return predictor;
+}
+
+Matrix Predictor::logits(std::span<const NodeId> nodes, size_t batch, size_t sample) const {
   size_t apart = saved.phase.model->needs().sampling.resample_every;
-  result.values =
-      Matrix::zeros(result.nodes.size(), result.meaning.class_names.size(), MemoryTag::activations);
-  for (size_t s = 0; s < samples; ++s) {
-    Matrix logits =
-        predict_logits(saved.phase, *model, ground, saved.seed, saved.best_epoch + s * apart,
-                       saved.temperature, result.nodes, options.batch);
-    add(result.values, to_probabilities(logits, result.meaning));
-  }
-  for (float& value : result.values.span()) value /= static_cast<float>(samples);
-  unscale(result.values, saved.preparation.targets);
+  return predict_logits(saved.phase, *model, ground, saved.seed, saved.best_epoch + sample * apart,
+                        saved.temperature, nodes, batch);
+}
+
+Matrix Predictor::probabilities(std::span<const NodeId> nodes, size_t batch, size_t samples) const {
+  require(samples > 0, "cannot average over 0 samples; 1 is the least");
+  Matrix sum =
+      Matrix::zeros(nodes.size(), saved.meaning.class_names.size(), MemoryTag::activations);
+  for (size_t s = 0; s < samples; ++s)
+    add(sum, to_probabilities(logits(nodes, batch, s), saved.meaning));
+  for (float& value : sum.span()) value /= static_cast<float>(samples);
+  unscale(sum, saved.preparation.targets);
+  return sum;
+}
+
+Matrix Predictor::embeddings(std::span<const NodeId> nodes, size_t batch) const {
+  Matrix values = predict_embeddings(saved.phase, *model, ground, saved.seed, saved.best_epoch,
+                                     saved.temperature, nodes, batch);
+  require(values.cols() > 0 || nodes.empty(),
+          "{} has no layer of nodes before its outputs: there are no embeddings", config.model);
+  return values;
+}
+
+Scores Predictor::attention() const {
+  if (const Scores* scores = ground.scores_or_null()) return *scores;
+  require(
+      saved.phase.model->needs().attention,
+      "{} has no attention over the graph to look at; spexphormer, exphormer and estimator have",
+      config.model);
+  for (const ConfigKey& key : config_keys(config))
+    require(key.key != config.model + ".heads" || key.value == "1",
+            "the attention of {} has {} heads, and scores are of one; train it with {}=1",
+            config.model, key.value, key.key);
+  return attention_scores(*model, saved.phase, ground, saved.temperature);
+}
+
+Predictions predict(const PredictOptions& options) {
+  Predictor predictor = options.data.empty() ? open_run(options.run)
+                                             : open_run_on(options.run, open_data(options.data));
+  Predictions result;
+  result.meaning = predictor.saved.meaning;
+  result.nodes = nodes_of(options, predictor.ground.data);
+  result.keys = predictor.ground.data.keys;
+  result.values = predictor.probabilities(result.nodes, options.batch, options.samples);
   return result;
 }
 

@@ -127,14 +127,23 @@ class TrainingRun {
       if (folder_.is_past(phase.name, seed)) continue;
       std::unique_ptr<Model> model = phase.model->make(shape_, seed);
       TrainState state = folder_.state_for(phase.name, seed);
-      if (!train_phase(phase, *model, problem_, config_, seed, state, trainer_hooks(phase, seed)))
+      if (!train_phase(phase, *model, problem_, config_, seed, state, trainer_hooks(phase, seed))) {
+        keep_so_far(file, phase, seed, std::move(state));
         return false;
+      }
       for (EpochRecord& record : folder_.records())
         if (record.phase == phase.name && record.seed == seed && record.epoch == state.best_epoch)
           record.test = state.best_test;
       keep_best(file, phase, seed, std::move(state));
     }
     return true;
+  }
+
+  // A run that was stopped can predict with the best it had. What another seed left is not touched:
+  // the continued run compares it with what this seed reaches in the end.
+  void keep_so_far(const fs::path& file, const Phase& phase, size_t seed, TrainState state) const {
+    bool of_another = fs::exists(file) && load_model(file).seed != seed;
+    if (!state.best.empty() && !of_another) keep_best(file, phase, seed, std::move(state));
   }
 
   void keep_best(const fs::path& file, const Phase& phase, size_t seed, TrainState state) const {

@@ -32,6 +32,7 @@ Config read_run_config(const RunFiles& files) {
           files.config().string());
   Config config;
   apply_toml(config, text, files.config().string());
+  if (config.data == kDataInside) config.data = files.folder / kDataInside;
   return config;
 }
 

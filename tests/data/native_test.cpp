@@ -153,7 +153,7 @@ TEST(Validate, AcceptsWhatIsRightAndNamesWhatIsNot) {
               "label 0 of node 2 is 2");
   EXPECT_SAYS(invalid([](Dataset& d) { d.splits[0].test = share<NodeId>({2, 9}); }), "node 9");
   EXPECT_SAYS(invalid([](Dataset& d) { d.splits[0].test = share<NodeId>({3, 2}); }), "ascend");
-  EXPECT_SAYS(invalid([](Dataset& d) { d.splits[0].test = {}; }), "no test nodes");
+  EXPECT_SAYS(invalid([](Dataset& d) { d.splits[0].validation = {}; }), "no validation nodes");
   EXPECT_SAYS(invalid([](Dataset& d) { d.edge_features = share<float>({1}); }), "edge feature");
   EXPECT_SAYS(invalid([](Dataset& d) {
                 d.features = SparseMatrix{4, 9, share<uint64_t>({0, 2, 2, 2, 2}),

@@ -34,4 +34,10 @@ std::optional<Estimate> estimate_scores(const Problem& problem, const Config& co
 Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, size_t seed,
                       size_t epoch, float temperature, std::span<const NodeId> nodes, size_t batch);
 
+// The same of the last stage before the outputs that has a row for each node; without columns where
+// the model has no such stage.
+Matrix predict_embeddings(const Phase& phase, Model& model, const Ground& ground, size_t seed,
+                          size_t epoch, float temperature, std::span<const NodeId> nodes,
+                          size_t batch);
+
 }  // namespace spex

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <spex/run/model_file.h>
+#include <spex/train/ground.h>
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -21,6 +24,32 @@ struct Predictions {
 
 // Logits to probabilities, by task; two classes give two columns.
 Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning);
+
+// A trained model on the graph that it is asked about. Nodes are in range and differ; rows come in
+// their order.
+struct Predictor {
+  Config config;
+  SavedModel saved;
+  Ground ground;
+  std::unique_ptr<Model> model;
+
+  // batch 0: what is best; `sample` numbers the samples that a model which draws can be run on.
+  Matrix logits(std::span<const NodeId> nodes, size_t batch = 0, size_t sample = 0) const;
+  // Averages over so many samples.
+  Matrix probabilities(std::span<const NodeId> nodes, size_t batch = 0, size_t samples = 1) const;
+  // What the last layer before the outputs gives.
+  Matrix embeddings(std::span<const NodeId> nodes, size_t batch = 0) const;
+  // The scores that the model draws by, or those of its own attention if that has one head.
+  Scores attention() const;
+};
+
+// On the run's own graph, from what its directory maps; the data set is read unless it is given.
+Predictor open_run(const std::filesystem::path& run, std::optional<Dataset> data = {});
+// On another data set with the same features, where the run's estimator gives the scores.
+Predictor open_run_on(const std::filesystem::path& run, Dataset data);
+
+// Throws unless every node is below `count` and stands there once.
+void check_nodes(std::span<const NodeId> nodes, size_t count);
 
 struct PredictOptions {
   std::filesystem::path run;

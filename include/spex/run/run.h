@@ -32,9 +32,14 @@ struct RunFiles {
   std::filesystem::path lock() const { return folder / "lock"; }
 };
 
+// What the configuration of a run that was trained from memory says of its data: a file beside it,
+// which is there once the run was saved.
+inline constexpr const char* kDataInside = "data.safetensors";
+
 // The first line of a run's config.toml: which version of the directory it is.
 inline constexpr const char* kRunHeader = "# spex run 3\n";
-// The configuration of a run; throws if an earlier version wrote it.
+// The configuration of a run; throws if an earlier version wrote it. Data inside the directory is
+// found there, wherever that is now.
 Config read_run_config(const RunFiles& files);
 // The fingerprint of the data set it was trained on; 0: the run does not say.
 uint64_t read_data_fingerprint(const RunFiles& files);

@@ -1,0 +1,161 @@
+// Training: one model, or several on the same splits.
+#include <spex/core/files.h>
+#include <spex/core/text.h>
+#include <spex/core/threads.h>
+#include <spex/data/native.h>
+#include <spex/report/report.h>
+#include <spex/run/compare.h>
+#include <spex/run/run.h>
+#include <spex/run/settings.h>
+#include <stdlib.h>
+
+#include "c_api/handles.h"
+
+namespace spex::c_api {
+namespace {
+
+namespace fs = std::filesystem;
+using Directory = spex_run::Directory;
+
+RunSettings settings_of(const spex_fit_options& options, const std::string& path) {
+  RunSettings settings;
+  settings.data = path;
+  if (options.preset) settings.preset = options.preset;
+  if (options.config) settings.config_file = options.config;
+  if (options.model) settings.model = options.model;
+  for (size_t i = 0; i < options.setting_count; ++i)
+    settings.assignments.emplace_back(&given(options.settings[i], "a setting"));
+  return settings;
+}
+
+std::unique_ptr<Directory> directory_of(const char* wanted) {
+  if (wanted && *wanted) return std::make_unique<Directory>(fs::absolute(wanted), false);
+  std::string name = fs::temp_directory_path() / "spex-run-XXXXXX";
+  require(mkdtemp(name.data()) != nullptr, "cannot make a temporary folder like {}: {}", name,
+          std::strerror(errno));
+  return std::make_unique<Directory>(name, true);
+}
+
+RunHooks hooks_of(spex_epoch_function on_epoch, void* user, bool& stopped) {
+  RunHooks hooks;
+  if (!on_epoch) return hooks;
+  hooks.on_epoch = [=, &stopped](const EpochRecord& record, size_t epochs) {
+    spex_epoch epoch = epoch_of(record, epochs);
+    stopped = on_epoch(&epoch, user) != 0 || stopped;
+  };
+  hooks.stop = [&stopped] { return stopped; };
+  return hooks;
+}
+
+// A run that can be continued needs its data, too. What another run left is not touched:
+// run_training refuses it.
+void keep_data(const Directory& directory, const Dataset& data) {
+  if (directory.temporary || fs::exists(RunFiles{directory.path}.config())) return;
+  fs::create_directories(directory.path);
+  save_native(data, directory.path / kDataInside);
+}
+
+// The runs of a comparison share the data: a file beside them if it came from memory.
+std::string shared_data(const Directory& directory, const spex_dataset& dataset) {
+  if (!dataset.path.empty() || directory.temporary) return dataset.path;
+  fs::path file = directory.path / kDataInside;
+  fs::create_directories(directory.path);
+  if (!fs::exists(file)) save_native(dataset.data, file);
+  return file;
+}
+
+RunOptions run_options(const spex_fit_options& options, const fs::path& out) {
+  RunOptions run;
+  run.out = out;
+  run.resume = options.resume != 0;
+  if (options.scores) run.scores = options.scores;
+  if (options.checkpoint_seconds > 0) run.checkpoint_seconds = options.checkpoint_seconds;
+  return run;
+}
+
+Plan plan_of(const Dataset& data, Config& config, const spex_fit_options& options) {
+  PlanInput input = plan_input(data, config);
+  input.scores_given = options.scores != nullptr;
+  if (!options.memory || !*options.memory) return make_plan(input, config);
+  return fit_plan(input, config, parse_size(options.memory));
+}
+
+std::unique_ptr<spex_run> fit(const spex_dataset& dataset, const spex_fit_options& options,
+                              spex_epoch_function on_epoch, void* user) {
+  Dataset data = built(&dataset);
+  Config config = resolve(settings_of(options, dataset.path), data);
+  config.threads = use_threads(config.threads);
+  check(config);
+  PreparedData prepared = prepare(data, config.features);
+  Plan plan = plan_of(prepared.data, config, options);
+  auto directory = directory_of(options.directory);
+  if (dataset.path.empty()) keep_data(*directory, data);
+  RunOptions run = run_options(options, directory->path);
+  run.plan = std::move(plan);
+  bool stopped = false;
+  RunResult result = run_training(make_problem(std::move(prepared), config), config, run,
+                                  hooks_of(on_epoch, user, stopped));
+  auto made = open_directory(std::move(directory), result.finished);
+  if (dataset.path.empty()) made->data = std::move(data);
+  return made;
+}
+
+std::string compare(const spex_dataset& dataset, const std::vector<std::string>& models,
+                    const std::vector<size_t>& splits, const spex_fit_options& options,
+                    spex_epoch_function on_epoch, void* user) {
+  const Dataset& data = built(&dataset);
+  auto directory = directory_of(options.directory);
+  CompareRequest request;
+  request.out = directory->path;
+  for (size_t split : splits)
+    require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
+            data.splits.size());
+  request.configs =
+      resolve_each(settings_of(options, shared_data(*directory, dataset)), models, splits, data);
+  for (Config& config : request.configs) config.threads = use_threads(config.threads);
+  if (options.checkpoint_seconds > 0) request.checkpoint_seconds = options.checkpoint_seconds;
+  bool stopped = false;
+  auto comparison = compare_models(data, request, hooks_of(on_epoch, user, stopped));
+  if (!comparison) return "";
+  write_text(request.out / "compare.html", render_comparison(*comparison));
+  return to_json(*comparison);
+}
+
+}  // namespace
+
+spex_epoch epoch_of(const EpochRecord& r, size_t epochs) {
+  return {r.phase.c_str(), r.seed,           r.epoch,     epochs,          r.train_loss,
+          r.train,         r.validation,     r.test,      r.learning_rate, r.temperature,
+          r.seconds,       r.sample_seconds, r.peak_bytes};
+}
+
+}  // namespace spex::c_api
+
+spex_run::Directory::~Directory() {
+  std::error_code ignored;
+  if (temporary) std::filesystem::remove_all(path, ignored);
+}
+
+using namespace spex::c_api;  // NOLINT
+
+spex_status spex_fit(const spex_dataset* dataset, const spex_fit_options* options,
+                     spex_epoch_function on_epoch, void* user, spex_run** run) {
+  return computed([&] {
+    given(run, "run") =
+        fit(given(dataset, "the data set"), options_of(options), on_epoch, user).release();
+  });
+}
+
+spex_status spex_compare(const spex_dataset* dataset, const char* const* models, size_t model_count,
+                         const size_t* splits, size_t split_count, const spex_fit_options* options,
+                         spex_epoch_function on_epoch, void* user, char** json) {
+  return computed([&] {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < model_count; ++i) names.emplace_back(&given(models[i], "a model"));
+    std::string text = compare(given(dataset, "the data set"), names,
+                               {splits, splits + split_count}, options_of(options), on_epoch, user);
+    char* out = nullptr;
+    if (!text.empty()) out = std::strcpy(new char[text.size() + 1], text.c_str());
+    given(json, "json") = out;
+  });
+}

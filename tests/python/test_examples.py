@@ -1,0 +1,23 @@
+"""What examples/ prints is what docs/python.md says."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRINTS = {"classify": "test accuracy", "compare_models": "best", "keep_and_resume": "the same: True"}
+
+
+def test_every_example_is_run():
+    assert sorted(PRINTS) == sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("name", PRINTS)
+def test_example(name):
+    done = subprocess.run([sys.executable, ROOT / "examples" / f"{name}.py"], capture_output=True,
+                          text=True, env={**os.environ})
+    assert done.returncode == 0, done.stderr
+    assert PRINTS[name] in done.stdout
