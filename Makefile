@@ -25,10 +25,10 @@ demo: program
 	@$(BUILD)/spex train minesweeper --out runs/demo
 
 # Each program prints rates, and the limits measured in the same run. bench/reproduce, bench/scale and
-# bench/studies, which train, are commands of their own.
+# bench/studies and bench/accuracy, which train, are commands of their own.
 bench: build
 	@for program in $(BUILD)/*_bench; do \
-	  case $$program in */reproduce_bench | */scale_bench) continue ;; esac; \
+	  case $$program in */reproduce_bench | */scale_bench | */accuracy_bench) continue ;; esac; \
 	  echo "== $${program##*/}"; $$program || exit 1; done
 
 # The Python package, in a virtual environment that sees Debian's NumPy.

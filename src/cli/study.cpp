@@ -35,7 +35,7 @@ void study(StudyCommand command) {
   if (command.settings.data.empty()) command.settings.data = info.default_data;
   require(!command.settings.data.empty(),
           "spex study {} needs a data set: a file, a folder or a generator", info.name);
-  Progress progress;
+  Progress progress(command.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   StudyRequest request;
@@ -43,7 +43,7 @@ void study(StudyCommand command) {
   request.seeds = command.settings.seeds.value_or(info.seeds);
   command.settings.seeds.reset();  // of a study, not of each training
   command.settings.model = "spexphormer";
-  request.config = resolve(command.settings, request.data);
+  request.config = resolve(command.settings, request.data, interrupted);
   request.config.threads = use_threads(request.config.threads);
   request.widths = command.widths;
   if (command.nodes) request.nodes = *command.nodes;
@@ -68,14 +68,14 @@ void add_study_command(CLI::App& app) {
   command->get_option("DATA")->required(false);
   command->add_option("--seeds", request->settings.seeds, "Trainings or draws of each kind")
       ->type_name("N")
-      ->check(refuse_negative);
+      ->check(within({1, 1e6}));
   command
       ->add_option("--widths", request->widths, "Widths whose attention is compared (4,8,16,32,64)")
       ->type_name("LIST")
       ->delimiter(',');
   command->add_option("--nodes", request->nodes, "growth: nodes of the largest graph (1000000)")
       ->type_name("N")
-      ->check(refuse_negative);
+      ->check(within({1, 4e9}));
   command
       ->add_option("--out", request->out,
                    "A folder: tables, pages and trained networks (studies/DATA)")
