@@ -42,7 +42,7 @@ Matrix output_of(const Predictor& predictor, spex_output output, std::span<const
                  const spex_predict_options& options) {
   switch (output) {
     case SPEX_PROBABILITIES:
-      return predictor.probabilities(nodes, options.batch, options.samples);
+      return predictor.probabilities(nodes, options.batch, std::max<size_t>(1, options.samples));
     case SPEX_LOGITS:
       return predictor.logits(nodes, options.batch);
     case SPEX_EMBEDDINGS:

@@ -34,12 +34,11 @@ void report(const ReportCommand& request) {
 
 void add_report_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "report",
-      "Write the page of a finished run, of a folder of studies, or compare several runs");
+      "report", "Write the page of a run, of several, or of a folder of studies");
   auto request = std::make_shared<ReportCommand>();
   command
       ->add_option("RUNS", request->runs,
-                   "Run directories, several are compared on one page; or a folder of studies")
+                   "Run directories: several are compared; or a folder of studies")
       ->required();
   command->add_option("--out", request->out, "The page of a comparison (compare.html)")
       ->type_name("FILE");

@@ -26,7 +26,7 @@ void add_settings(CLI::App& app, Settings& s) {
   app.add_option("DATA", s.data, "A file, folder or generator (spex data generate --help)")
       ->required();
   app.add_option("--preset", s.preset,
-                 "Settings of one of the paper's data sets (that of the data's name), or none")
+                 "A paper's data set's settings (those of the data's name), or none")
       ->type_name("NAME");
   app.add_option("--config", s.config_file, "Settings from a TOML file")->type_name("FILE");
   app.add_option("--set", s.assignments, "One setting, as key=value; may be repeated")

@@ -98,9 +98,8 @@ void add_train_command(CLI::App& app) {
   add_settings(*command, request->settings);
   request->settings.chooses_model = true;
   command
-      ->add_option(
-          "--model", request->settings.model,
-          "What to train; spex models lists them (that of the preset, or what suits the data)")
+      ->add_option("--model", request->settings.model,
+                   "One of spex models (that of the preset, or what suits the data)")
       ->type_name("NAME");
   command
       ->add_option("--seeds", request->settings.seeds,

@@ -68,7 +68,7 @@ class ScoreTrainer {
     problem_.attention = augment(problem_.data.graph, {}, options);
     if (phase_.model->needs().edge_features) use_edge_features(problem_.attention, problem_.data);
     problem_.transposed = transpose(problem_.attention);
-    problem_.fingerprint = fingerprint(problem_.attention);
+    problem_.fingerprint = run_fingerprint(problem_.attention, problem_.data_fingerprint);
   }
 
   void train(size_t width, double rate, size_t seed, const fs::path& file) {

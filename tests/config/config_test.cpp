@@ -80,6 +80,8 @@ std::string another_value(const ConfigKey& key) {
     return value.find_first_of(".e") != std::string::npos ? "0.123456789" : "7";
   if (key.key.ends_with(".schedule")) return "constant";
   if (key.key.ends_with(".decay")) return "gradient";
+  if (key.key.ends_with(".class_weights")) return "balanced";
+  if (key.key == "features.structure") return "degree";
   if (key.key == "split.metric") return "r2";
   if (key.key.ends_with(".norm")) return "layer";
   if (key.key.ends_with(".modulation")) return "sum";

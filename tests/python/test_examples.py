@@ -12,7 +12,8 @@ PRINTS = {"classify": "test accuracy", "compare_models": "best", "keep_and_resum
 
 
 def test_every_example_is_run():
-    assert sorted(PRINTS) == sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+    elsewhere = {"numpy_predict"}  # tests/cli/numpy_test.cpp: it uses no package of ours
+    assert PRINTS.keys() | elsewhere == {path.stem for path in (ROOT / "examples").glob("*.py")}
 
 
 @pytest.mark.parametrize("name", PRINTS)

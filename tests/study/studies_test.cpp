@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
+#include <spex/data/fingerprint.h>
 #include <spex/study/score_set.h>
 
 #include <algorithm>
@@ -80,7 +81,7 @@ void write_scores(const StudyRequest& request, Scenario scenario, size_t width, 
       to_half(layer.span(), values);
       scores.layers.emplace_back(std::move(layer));
     }
-    save_scores(file, scores, fingerprint(set.graph));
+    save_scores(file, scores, run_fingerprint(set.graph, fingerprint(request.data)));
   }
 }
 
