@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kLargeGraph = 200'000;   // nodes; above, batches and fewer layers
 constexpr size_t kLargestTrial = 30'000;  // nodes that shapes are tried on
 constexpr size_t kMostTrialEdges = 3'000'000;
-constexpr size_t kPatience = 100;     // evaluations
+constexpr size_t kPatience = 250;     // evaluations; 100 ended perceptrons too early
 constexpr double kLeastGain = 0.002;  // of a shape that takes more time
 constexpr std::string_view kLocal = "spexphormer-local";
 
@@ -70,7 +70,7 @@ Config with(Config config, const std::vector<std::string>& settings) {
 double tried(Trials& trials, Config config, size_t epochs, const Stop& stop) {
   Recipe& recipe = config.final().recipe;
   recipe.epochs = epochs;
-  recipe.patience = epochs / 3;
+  recipe.patience = 0;  // some shapes begin slowly
   TrainState state;
   std::shared_ptr<const Problem> problem = trials.problem(config, stop);
   require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop),
