@@ -32,6 +32,16 @@ Draft read_folder(const fs::path& folder, const ReadOptions& options) {
   return draft;
 }
 
+Draft read_json(const fs::path& path) {
+  JsonFile file = JsonFile::open(path);
+  require(
+      file.root.is_object() && file.root.contains("features") && file.root.contains("links"),
+      "{} is JSON without 'features', 'labels' and 'links' (WikiCS); save the edges as a table of "
+      "two columns, and name it with --edges, beside --features and --labels",
+      path.string());
+  return read_wikics(file);
+}
+
 Draft read_file(const fs::path& path, const ReadOptions& options) {
   TextFile file = TextFile::open(path);
   std::string start = file.head(256);
@@ -46,7 +56,7 @@ Draft read_file(const fs::path& path, const ReadOptions& options) {
   refuse_foreign(path, start);
   size_t first = start.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && (start[first] == '{' || start[first] == '['))
-    return read_wikics(JsonFile::open(path));
+    return read_json(path);
   return read_table_files({path, {}, {}}, options);
 }
 

@@ -33,8 +33,7 @@ bool is_table(const std::string& name) {
 // A header that names both ends of an edge. A file that is no table has none.
 bool names_ends(const fs::path& path) try {
   CsvReader csv = CsvReader::open(path);
-  auto [source, target] = find_ends(csv.columns());
-  return csv.has_header() && source != kNoColumn && target != kNoColumn;
+  return csv.has_header() && names_both_ends(csv.columns());
 } catch (const Error&) {
   return false;
 }
