@@ -1,4 +1,6 @@
 // Tables that can be read in two ways: the right one, or a word about it, or a refusal.
+#include <spex/data/native.h>
+
 #include "strangers.h"
 
 namespace spex {
@@ -110,6 +112,22 @@ TEST_F(Doubts, DatesAndFreeTextAreNoClasses) {
   EXPECT_EQ(tables(edges, "", dates, classes).labels.outputs, 4U);
 }
 
+TEST_F(Doubts, NumbersBesideTextAreClassesOnlyIfTheyComeAgain) {
+  std::string mixed = "id,y\n", classes = "id,class\n", infinite = "id,y\n";
+  for (int i = 0; i < 10; ++i) {
+    mixed += i == 3 ? "3,many\n" : fmt::format("{},{}.5\n", i, i);
+    infinite += i == 3 ? "3,inf\n" : fmt::format("{},{}.5\n", i, i);
+    classes += fmt::format("{},{}\n", i, std::vector{"1", "2", "unknown"}[i % 3]);
+  }
+  EXPECT_SAYS(refused(ring(), "", mixed), "'y' holds numbers and text");
+  EXPECT_SAYS(refused(ring(), "", infinite), "not a finite number");
+  EXPECT_EQ(tables(ring(), "", classes).labels.outputs, 3U);
+  EXPECT_SAYS(said_, "'unknown' is a class");
+  std::string gephi = "Id,Label,modularity_class\n";
+  for (int i = 0; i < 10; ++i) gephi += fmt::format("{},n{},{}\n", i, i, i % 3);
+  EXPECT_EQ(tables(ring(), "", gephi).labels.outputs, 3U);
+}
+
 TEST_F(Doubts, TheIdsAreTheColumnThatCanBe) {
   std::string last, both = "id,mature,new_id\n", other = "id,y,place\n";
   for (int i = 0; i < 10; ++i) {
@@ -151,6 +169,27 @@ TEST_F(Doubts, TablesThatSeemOneOffAreSaid) {
   EXPECT_SAYS(said_, "if the edges count from 1");
   tables(edges, lists + "}", "");
   EXPECT_SAYS(said_, "seem to be one off");
+}
+
+TEST_F(Doubts, NodesWithoutEdgesOrFeaturesAreCounted) {
+  tables("0,1\n1,2\n", "id,a\n0,1\n1,2\n3,4\n", "");
+  EXPECT_SAYS(said_, "warning: ");
+  EXPECT_SAYS(said_, "1 of 3 rows have no edge");
+  EXPECT_SAYS(said_, "1 nodes have no row");
+}
+
+TEST_F(Doubts, FilesAndOptionsThatAreNotUsedAreSaid) {
+  write("g/edges.csv", ring());
+  write("g/._edges.csv", "what a file system adds");
+  write("g/attributes.csv", "id,age\n0,1\n");
+  EXPECT_EQ(read_dataset(folder_ / "g").nodes(), 10U);
+  EXPECT_SAYS(said_, "do not say what they are: attributes.csv");
+  save_native(read_dataset(folder_ / "g"), folder_ / "d.safetensors");
+  ReadOptions column, directed;
+  column.weight_column = "w";
+  directed.undirected = false;
+  EXPECT_SAYS(read_refusal(folder_ / "d.safetensors", column), "nothing that --weight-column");
+  EXPECT_SAYS(read_refusal(folder_ / "d.safetensors", directed), "was cleaned when it was written");
 }
 
 TEST_F(Doubts, ListsOfJsonAreIdsOrRows) {

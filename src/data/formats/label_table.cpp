@@ -50,7 +50,8 @@ size_t choose_label(const TableFacts& facts, const CsvReader& csv, const std::st
     const std::string& name = facts.columns[c].name;
     if (c == id_column || (facts.has_header && is_index_name(name))) continue;
     all.push_back(c);
-    if (facts.has_header && is_label_name(name)) named.push_back(c);
+    bool names_nodes = facts.columns[c].unique && facts.columns[c].texts > 0;
+    if (facts.has_header && is_label_name(name) && !names_nodes) named.push_back(c);
   }
   require(!all.empty(), "{} has no column of labels beside the ids", csv.path().string());
   if (named.size() == 1) return named[0];
@@ -69,9 +70,14 @@ size_t choose_label(const TableFacts& facts, const CsvReader& csv, const std::st
   return label;
 }
 
-void check_label(const ColumnFacts& facts, const CsvReader& csv, LabelTask task) {
+void check_label(const TableFacts& table, size_t column, const CsvReader& csv, LabelTask task) {
   if (task == LabelTask::classes) return;
+  const ColumnFacts& facts = table.columns[column];
   check_commas(facts.commas, csv, facts.name);
+  require(facts.numbers == 0 || facts.texts == 0 || table.is_category(column),
+          "{}: the column '{}' holds numbers and text, and few values come again; leave the fields "
+          "without a label empty, or choose another column with --label-column",
+          csv.path().string(), facts.name);
   require(
       facts.dates <= facts.numbers + facts.texts,
       "{}: the column '{}' holds dates, which are no labels; choose another with --label-column, "
@@ -97,12 +103,15 @@ bool is_code(std::string_view text) {
   return digits && text.size() > 1 && (text[0] == '0' || text.size() > kExactDigits);
 }
 
-bool all_numbers(const LabelTable& table, std::vector<double>& targets) {
+bool all_numbers(const LabelTable& table, std::vector<double>& targets, const std::string& where) {
+  bool finite = true;
   for (const std::string& value : table.values) {
     double& target = targets.emplace_back(std::numeric_limits<double>::quiet_NaN());
     if (value.empty()) continue;
-    if (is_code(value) || !parse_number(value, target) || !std::isfinite(target)) return false;
+    if (is_code(value) || !parse_number(value, target)) return false;
+    finite = finite && std::isfinite(target);
   }
+  require(finite, "{}: a label is not a finite number", where);
   return true;
 }
 
@@ -125,7 +134,7 @@ LabelTable read_label_table(const TextFile& file, const ReadOptions& options, No
   size_t id_column = choose_id_column(facts, csv, options, true);
   size_t label_column = choose_label(facts, csv, options.label_column, id_column);
   table.column = csv.columns()[label_column];
-  check_label(facts.columns[label_column], csv, options.task);
+  check_label(facts, label_column, csv, options.task);
   table.has_ids = id_column != kNoColumn;
   std::unordered_set<NodeId> seen;
   std::vector<std::string_view> fields;
@@ -143,7 +152,7 @@ void place_labels(Draft& draft, const LabelTable& table, LabelTask task,
   std::string where = fmt::format("{}, column '{}'", path.string(), table.column);
   std::vector<double> numbers;
   constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-  if (all_numbers(table, numbers))
+  if (all_numbers(table, numbers, where))
     set_number_labels(draft, by_node(table, numbers, draft.nodes, kMissing), task, where);
   else
     set_text_labels(draft, by_node(table, table.values, draft.nodes, std::string()), task, where);

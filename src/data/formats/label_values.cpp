@@ -112,6 +112,8 @@ void set_text_labels(Draft& draft, const std::vector<std::string>& by_node, Labe
           "{}: {} different texts for {} nodes are no classes; choose another column with "
           "--label-column, or say --task classes",
           where, numbers.size(), labelled);
+  if (numbers.contains("unknown"))
+    log("{}: 'unknown' is a class as others are; leave fields empty that have no label", where);
   draft.class_names.clear();
   for (auto& [name, number] : numbers) {
     number = static_cast<int64_t>(draft.class_names.size());

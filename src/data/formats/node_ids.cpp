@@ -38,7 +38,7 @@ bool NodeIds::add_slowly(std::string_view field, NodeId& provisional) {
   bool measured = !is_number && (looks_like_number(field) || looks_like_date(field));
   if (kind_ == Kind::unknown && !measured) kind_ = is_number ? Kind::numbers : Kind::text;
   if (kind_ != Kind::text && !is_number) return false;
-  padded_ |= kind_ == Kind::numbers && field.size() > 1 && field[0] == '0';
+  padded_ |= kind_ == Kind::numbers && field.size() > 1 && field[0] == '0' && field[1] != '.';
   provisional = kind_ == Kind::text ? text_.add(field) : add_number(number);
   return true;
 }

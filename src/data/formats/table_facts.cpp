@@ -151,8 +151,10 @@ NodeId read_row_id(const CsvReader& csv, std::string_view field, NodeIds& ids,
   NodeId id = 0;
   if (!ids.add(field, id)) csv.refuse(ids.refusal(field));
   if (!seen.insert(id).second)
-    csv.refuse(fmt::format("node {} comes a second time; --id-column chooses another column of ids",
-                           shown(field)));
+    csv.refuse(
+        fmt::format("node {} comes a second time, but a node has one row; --id-column chooses "
+                    "another column of ids",
+                    shown(field)));
   return id;
 }
 

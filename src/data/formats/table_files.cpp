@@ -113,10 +113,11 @@ using Nodes = std::vector<bool>;
 
 // A tenth of the labelled nodes without edges, or without features, is more than chance: then two
 // files do not mean the same nodes.
-void warn_about(size_t count, size_t labelled, const char* lack, const fs::path& path) {
+void warn_about(size_t count, size_t all, const char* what, const char* lack,
+                const fs::path& path) {
   if (count == 0) return;
-  log("{}{}: {} of {} labelled nodes have no {}", 10 * count > labelled ? "warning: " : "",
-      path.string(), count, labelled, lack);
+  log("{}{}: {} of {} {} have no {}", 10 * count > all ? "warning: " : "", path.string(), count,
+      all, what, lack);
 }
 
 // Two sets that are the same but for the first node of all in one and the last in the other.
@@ -158,11 +159,17 @@ void compare_nodes(const Draft& draft, const NodeTables& tables, const NodeFiles
     no_features += !has_features[node];
   }
   if (files.labels) {
-    warn_about(no_edge, labelled, "edge", files.labels->path);
-    warn_about(no_features, labelled, "row of features", files.labels->path);
+    warn_about(no_edge, labelled, "labelled nodes", "edge", files.labels->path);
+    warn_about(no_features, labelled, "labelled nodes", "row of features", files.labels->path);
     warn_if_one_off(has_edge, has_label, files.labels->path);
   }
-  if (tables.features.has_ids) warn_if_one_off(has_edge, has_features, files.features->path);
+  if (tables.features.has_ids) {
+    auto lonely = std::count_if(tables.features.ids.begin(), tables.features.ids.end(),
+                                [&](NodeId node) { return !has_edge[node]; });
+    warn_about(static_cast<size_t>(lonely), tables.features.rows, "rows", "edge",
+               files.features->path);
+    warn_if_one_off(has_edge, has_features, files.features->path);
+  }
   warn_if_first_lacks_edges(has_edge, tables);
 }
 
