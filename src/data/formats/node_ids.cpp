@@ -102,7 +102,7 @@ size_t NodeIds::settle(const std::filesystem::path& edges) {
   if (are_text()) return text_.size();
   rank();
   size_t nodes = (ranks_.empty() ? 0 : ranks_.back()) + large_.size();
-  gaps_ = nodes != largest_plain();
+  gaps_ = large_.size() > 0 || nodes != largest_plain();
   if (gaps_)
     log("{}: its {} node ids are not 0 to {}, so they are keys, in ascending order", edges.string(),
         nodes, nodes - 1);
