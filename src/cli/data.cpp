@@ -70,9 +70,15 @@ Dataset read_with_edges(Input& input) {
   require(input.data.empty() != input.tables.edges.empty(),
           "name one data set, or its tables with --edges (and --features, --labels)");
   if (input.data.empty()) return read_tables(input.tables, input.options);
-  Dataset dataset =
-      is_generator(input.data) ? generate(input.data) : read_dataset(input.data, input.options);
   bool replaced = !input.tables.features.empty() || !input.tables.labels.empty();
+  ReadOptions of_data = input.options;
+  if (replaced) of_data.id_column = "";  // what is said about columns is about the tables
+  if (!input.tables.labels.empty()) {
+    of_data.label_column = "";
+    of_data.task = LabelTask::by_values;
+  }
+  Dataset dataset =
+      is_generator(input.data) ? generate(input.data) : read_dataset(input.data, of_data);
   return replaced ? with_tables(std::move(dataset), input.tables, input.options) : dataset;
 }
 

@@ -106,7 +106,8 @@ template <class V, size_t P, size_t N, bool kKeep, bool kFirst>
 template <class V, bool kKeep>
 inline void edge_dots(float* to, const float* own, EdgeTile& edges, const Tile& tile,
                       const AttentionView& v, size_t at, size_t width, size_t row) {
-  constexpr size_t kStep = lanes<V>, kTwo = 2 * kStep, kHalf = kGroup / 2;
+  constexpr size_t kStep = lanes<V>, kTwo = 2 * kStep;
+  constexpr size_t kHalf = kStep == 16 ? kGroup : kGroup / 2;  // AVX-512 has twice the registers
   for (size_t e = 0; e < edges.grouped; e += kGroup) {
     V products[kGroup];
     const float* mod[kGroup];
@@ -169,13 +170,12 @@ inline void add_row_gradient(float* dx, const float* ds, const EdgeTile& edges, 
   }
 }
 
-// dE_f += own * the sum of ds_e x_ef row_e, for N features and M vectors of columns; features are
-// `step` floats apart.
+// to_f += the sum of ds_e x_ef row_e, for N features and M vectors of columns; features are `step`
+// floats apart.
 template <class V, size_t N, size_t M>
-[[gnu::always_inline]] inline void feature_strip(float* to, size_t step, const float* own,
-                                                 const float* ds, const float* x,
-                                                 const float* const* rows, size_t at,
-                                                 size_t count) {
+[[gnu::always_inline]] inline void feature_strip(float* to, size_t step, const float* ds,
+                                                 const float* x, const float* const* rows,
+                                                 size_t at, size_t count) {
   V sum[N][M] = {};
   for (size_t e = 0; e < count; ++e) {
     V row[M];
@@ -188,19 +188,19 @@ template <class V, size_t N, size_t M>
   for (size_t f = 0; f < N; ++f)
     for (size_t m = 0; m < M; ++m) {
       float* place = to + f * step + m * lanes<V>;
-      store(place, load<V>(place) + load<V>(own + m * lanes<V>) * sum[f][m]);
+      store(place, load<V>(place) + sum[f][m]);
     }
 }
 
+// What a row's gradients are made of, once for all of its edges: with these sums D_f, that of the row
+// is mod * D + sum_f E_f * D_f, where D has 1 for x_ef, and that of E_f is own * D_f.
 template <class V>
-inline void add_feature_gradients(float* to, const float* own, const float* ds,
-                                  const EdgeTile& edges, const Tile& tile, size_t at, size_t width,
-                                  size_t step, size_t features) {
+inline void add_feature_sums(float* to, const float* ds, const EdgeTile& edges, const Tile& tile,
+                             size_t at, size_t width, size_t step, size_t features) {
   constexpr size_t kTwo = 2 * lanes<V>;
   size_t c = 0;
   auto strip = [&]<size_t N, size_t M>(Count<N>, Count<M>, size_t f) {
-    feature_strip<V, N, M>(to + f * step + c, step, own + c, ds, edges.x + f, tile.x, at + c,
-                           edges.count);
+    feature_strip<V, N, M>(to + f * step + c, step, ds, edges.x + f, tile.x, at + c, edges.count);
   };
   for (; c + kTwo <= width; c += kTwo) {
     size_t f = 0;

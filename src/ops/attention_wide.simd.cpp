@@ -206,7 +206,8 @@ struct RowGradients {
   const float* x;  // its own vector
   const float* a;  // times each type's modulation
   float* da;       // of each type: the sum of ds x over its edges
-  float* dx;       // the sum of ds E_e * x over edges with features
+  float* dx;       // of keys: the sum of ds E_e * x over edges with features
+  float* df;       // of queries: of each feature f the sum of ds x_ef x over these edges
   float* dy;       // or null
 };
 
@@ -217,10 +218,9 @@ inline void add_edge_gradients(const AttentionBackward& c, const RowGradients& r
   using V = typename K::Vector;
   const AttentionView& v = c.view;
   size_t width = K::width(v), at = head * width;
-  add_row_gradient<V>(r.dx + at, ds, edges, tile, at, width);
-  if (c.key_side) return;
-  add_feature_gradients<V>(c.dedge_mod + at, r.x + at, ds, edges, tile, at, width,
-                           K::heads(v) * width, v.pattern.feature_count);
+  if (c.key_side) return add_row_gradient<V>(r.dx + at, ds, edges, tile, at, width);
+  add_feature_sums<V>(r.df + at, ds, edges, tile, at, width, K::heads(v) * width,
+                      v.pattern.feature_count);
   add_edge_bias_gradients(c.dedge_bias + head * v.feature_floats(), ds, edges, v.feature_floats());
 }
 
@@ -232,12 +232,15 @@ inline void backward_head(const AttentionBackward& c, const RowGradients& r, con
   const AttentionView& v = c.view;
   size_t head_width = K::width(v), width = K::heads(v) * head_width, at = head * head_width;
   TileGradients g;
-  products<K, true>(g.s, r.x, r.a, tile, edges, v, head);
+  if (c.key_side)
+    products<K, true>(g.s, r.x, r.a, tile, edges, v, head);
+  else
+    products<K, false>(g.s, r.x, r.a, tile, edges, v, head);
   dots<V>(g.u, c.row_y + r.row * c.y_stride + at, tile.y, at, head_width, tile.count);
   weights_and_gradients(g.s, g.u, c, r.row, tile, head);
   if (r.dy) weighted_sum<V>(r.dy + at, g.s, tile.y, at, head_width, 0, tile.count);
   if (K::features && edges.count > 0) add_edge_gradients<K>(c, r, g.u, edges, tile, head);
-  // Of edges with features, only the constant in their modulation is left, which keys have not.
+  // Of edges with features, the constant in their modulation is left to queries, and nothing to keys.
   size_t first = K::features && c.key_side ? edges.count : 0;
   for (size_t begin = first, end; begin < tile.count; begin = end) {  // runs of one type
     for (end = begin + 1; end < tile.count && tile.type[end] == tile.type[begin];) ++end;
@@ -254,6 +257,7 @@ void backward_row(const AttentionBackward& c, size_t row) {
   size_t width = K::heads(v) * K::width(v), types = v.pattern.types;
   alignas(64) float room[kMaxEdgeTypes * kMaxAttentionWidth];
   alignas(64) float da_room[kMaxEdgeTypes * kMaxAttentionWidth];
+  alignas(64) float df_room[K::features ? kMaxEdgeFeatures * kMaxAttentionWidth : 1];
   const float* row_x = c.row_x + row * c.x_stride;
   float* dx = c.dx + row * c.x_stride;
   float* dy = c.key_side ? c.dy + row * c.y_stride : nullptr;
@@ -268,19 +272,26 @@ void backward_row(const AttentionBackward& c, size_t row) {
   const float* features = K::features ? row_features(v.pattern, row, bounds[0]) : nullptr;
   if (!v.folded()) clear<V>(dx, width);
   clear<V>(da, types * width);
+  size_t features_summed = c.key_side || bounds[0] == bounds[1] ? 0 : v.pattern.feature_count;
+  if (K::features) clear<V>(df_room, features_summed * width);
   if (dy) clear<V>(dy, width);
   Tile tile;
   EdgeTile edges;
-  RowGradients r{row, row_x, a, da, dx, dy};
+  RowGradients r{row, row_x, a, da, dx, df_room, dy};
   for (EdgeOffset first = bounds[0]; first < bounds[types]; first += kTile) {
     fill_tile(tile, v, bounds, first);
     if (K::features) fill_edges(edges, tile, v, bounds, features);
     for (size_t h = 0; h < K::heads(v); ++h) backward_head<K>(c, r, tile, edges, h);
   }
   if (v.folded()) return;
+  for (size_t f = 0; K::features && f < features_summed; ++f) {
+    multiply_add<V>(dx, df_room + f * width, v.edge_mod + f * width, width);
+    multiply_add<V>(c.dedge_mod + f * width, df_room + f * width, row_x, width);
+  }
   for (size_t t = 0; t < types; ++t) {
     if (bounds[t] == bounds[t + 1]) continue;
-    if (!K::features || t > 0) multiply_add<V>(dx, da + t * width, v.mod + t * width, width);
+    if (!K::features || !c.key_side || t > 0)
+      multiply_add<V>(dx, da + t * width, v.mod + t * width, width);
     if (!c.key_side) multiply_add<V>(c.dmod + t * width, da + t * width, row_x, width);
   }
 }

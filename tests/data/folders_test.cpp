@@ -208,8 +208,8 @@ TEST_F(WikiCs, RejectsWhatDoesNotFit) {
   EXPECT_SAYS(refused("test_mask", {true}), "list of 3");
   std::string text = whole_.dump();
   EXPECT_SAYS(read_refusal(write("data.json", text.substr(0, text.size() / 2))), "not whole JSON");
-  EXPECT_SAYS(read_refusal(write("data.json", "{\"a\": 1}")), "no list 'features'");
-  EXPECT_SAYS(read_refusal(write("data.json", "[1, 2]")), "no list 'features'");
+  for (const char* other : {"{\"a\": 1}", "[1, 2]", R"({"nodes": [], "links": []})"})
+    EXPECT_SAYS(read_refusal(write("data.json", other)), "save the edges as a table");
 }
 
 }  // namespace

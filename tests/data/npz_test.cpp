@@ -1,3 +1,4 @@
+#include <spex/core/log.h>
 #include <spex/core/memory.h>
 
 #include "data/formats/npz_datasets.h"
@@ -127,9 +128,6 @@ TEST_F(NpzReader, RejectsIdsOutOfRange) {
 
 TEST_F(NpzReader, RejectsBadFeaturesAndLabels) {
   std::vector<float> values(12, 1.0F);
-  values[5] = NAN;
-  EXPECT_SAYS(refused(with(pairs(), "node_features", npy("<f4", "6, 2", raw(values)))),
-              "feature 1 of node 2 is nan");
   values[5] = INFINITY;
   EXPECT_SAYS(refused(with(pairs(), "node_features", npy("<f4", "6, 2", raw(values)))), "inf");
   auto labels = [](std::vector<int64_t> v) {
@@ -164,8 +162,68 @@ TEST_F(NpzReader, ReadsThePyTorchGeometricLayout) {
   EXPECT_EQ(weighted.edge_features[2], 2.0F);
   EXPECT_SAYS(refused(with(geometric(), "edge_attr", npy("<f4", "4, 1", std::string(16, '\0')))),
               "a row per edge");
-  EXPECT_SAYS(refused(with(geometric(), "edge_index", npy("<i8", "1, 2", std::string(16, '\0')))),
-              "two rows");
+  EXPECT_SAYS(refused(with(geometric(), "edge_index", npy("<i8", "3, 4", std::string(96, '\0')))),
+              "two rows or two columns");
+  EXPECT_SAYS(refused(with(geometric(), "train_mask", npy("|b1", "0, 6", ""))), "no mask");
+}
+
+TEST_F(NpzReader, FeaturesLabelsAndTheOrderOfEndsAreFree) {
+  Entries bare = {{"edge_index", npy("<i8", "5, 2", raw<int64_t>({0, 1, 1, 2, 2, 3, 3, 4, 4, 5}))}};
+  Dataset dataset = read(bare);
+  EXPECT_EQ(dataset.nodes(), 6U);
+  EXPECT_EQ(row(dataset, 4), (std::vector<NodeId>{3, 5}));
+  EXPECT_EQ(feature_count(dataset.features) + dataset.labels.outputs, 0U);
+  EXPECT_EQ(read(with(bare, "num_nodes", npy("<i8", "", raw<int64_t>({9})))).nodes(), 9U);
+  EXPECT_SAYS(refused(with(bare, "num_nodes", npy("<i8", "", raw<int64_t>({int64_t{1} << 31})))),
+              "more than 5 edges can connect");
+  Dataset labelled = read(with(bare, "y", pairs().at("node_labels")));
+  EXPECT_EQ(labelled.labels.classes.size(), 6U);
+  Dataset one = read(with(bare, "x", npy("<f4", "6,", raw<float>({1, 2, 3, 4, 5, 6}))));
+  EXPECT_EQ(feature_count(one.features), 1U);
+}
+
+TEST_F(NpzReader, MissingFeaturesBecomeTheMeanAndAFlag) {
+  std::vector<float> values(12, 1.0F);
+  values[4] = 7.0F;
+  values[6] = NAN;
+  Dataset dataset = read(with(pairs(), "node_features", npy("<f4", "6, 2", raw(values))));
+  auto view = std::get<DenseFeatures>(dataset.features).view();
+  ASSERT_EQ(view.cols, 3U);
+  EXPECT_FLOAT_EQ(view(3, 0), 2.2F);
+  EXPECT_EQ(view(3, 2), 1.0F);
+  EXPECT_EQ(view(2, 2), 0.0F);
+}
+
+// A weight is a feature of its edge, wherever a file keeps it; what is not used is said.
+TEST_F(NpzReader, NoWeightIsDroppedAndWhatIsNotUsedIsSaid) {
+  std::string lines;
+  set_log_sink([&](std::string_view line) { lines += line; });
+  Entries both =
+      with(with(geometric(), "edge_weight", npy("<f4", "5,", raw<float>({5, 6, 7, 8, 9}))),
+           "edge_attr", npy("<f4", "5, 1", raw<float>({1, 2, 3, 4, 5})));
+  Dataset dataset = read(with(both, "train_idx", npy("<i8", "1,", raw<int64_t>({0}))));
+  set_log_sink({});
+  ASSERT_EQ(dataset.edge_feature_count, 2U);
+  EXPECT_EQ(dataset.edge_features[0], 1.0F);
+  EXPECT_EQ(dataset.edge_features[1], 5.0F);
+  EXPECT_SAYS(lines, "not used: train_idx");
+  Entries weighted = with(matrices(), "adj_data", npy("<f4", "3,", raw<float>({1, 2, 3})));
+  EXPECT_EQ(read(weighted).edge_feature_count, 1U);
+  EXPECT_EQ(read(matrices()).edge_feature_count, 0U);
+  Entries scipy = {{"format", npy("|S3", "", "csr")}};
+  for (const char* part : {"data", "indices", "indptr", "shape"})
+    scipy[part] = weighted.at(std::string("adj_") + part);
+  EXPECT_EQ(read(scipy).edge_feature_count, 1U);
+  EXPECT_SAYS(refused(with(scipy, "format", npy("|S3", "", "csc"))), "matrix.tocsr()");
+}
+
+TEST_F(NpzReader, LabelsOfManyDigitsStayApart) {
+  Entries codes =
+      with(pairs(), "node_labels",
+           npy("<i8", "6,",
+               raw<int64_t>({16777216, 16777217, 16777216, 16777217, 541511001, 541511002})));
+  EXPECT_EQ(read(codes).class_names,
+            (std::vector<std::string>{"16777216", "16777217", "541511001", "541511002"}));
 }
 
 TEST_F(NpzReader, LabelsAreTakenForWhatTheyAre) {

@@ -51,6 +51,10 @@ TEST_F(Tables, IdsOfAnotherSystemAreNumberedAnewAndCostNothing) {
   Dataset dataset = edges("145647315578475,7\n7,9000000000\n");
   EXPECT_EQ(dataset.nodes(), 3U);
   EXPECT_EQ(row(dataset, 0), (std::vector<NodeId>{1, 2}));
+  // As many ids as the largest small one plus one, though there is no 0.
+  Dataset lucky = edges("1,2\n2,3\n3,42949672950\n");
+  EXPECT_EQ(row(lucky, 2), (std::vector<NodeId>{1, 3}));
+  EXPECT_EQ(lucky.keys.of(3), "42949672950");
 }
 
 TEST_F(Tables, CleaningIsSwitchableAndCounted) {

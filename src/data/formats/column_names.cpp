@@ -36,9 +36,10 @@ constexpr std::array<std::pair<const char*, const char*>, 25> kEnds = {{
     {"citing", "cited"},
     {"follower", "followee"},
 }};
-constexpr std::array kIdNames = {
-    "id",      "node_id", "nodeid", "node",     "name",    "new_id", "vertex",   "vertex_id", "key",
-    "user_id", "user",    ":id",    "paper_id", "page_id", "uid",    "username", "node_name"};
+constexpr std::array kIdNames = {"id",       "node_id",   "nodeid",    "node",      "name",
+                                 "new_id",   "vertex",    "vertex_id", "key",       "user_id",
+                                 "user",     ":id",       "paper_id",  "page_id",   "uid",
+                                 "username", "node_name", "node_idx",  "node_index"};
 constexpr std::array kIndexNames = {"",       "unnamed:_0", "index",   "row",
                                     "row_id", "rowid",      "rownames"};
 constexpr std::array kLabelNames = {"label",  "labels",  "class", "classes",
@@ -93,6 +94,11 @@ bool is_label_name(std::string_view name) {
          text.ends_with("_target");
 }
 
+bool is_edge_id_name(std::string_view name) {
+  std::string text = normalised(name);
+  return text == "id" || text == "edge_id" || text == "edgeid" || text == "edge";
+}
+
 bool is_side_name(std::string_view name) {
   std::string text = normalised(name);
   return holds(kSideNames, text) || text.ends_with("_date") || text.ends_with("_time");
@@ -116,6 +122,11 @@ std::pair<size_t, size_t> find_ends(std::span<const std::string> names) {
   }
   auto numbered = find_numbered_ends(names);
   return numbered.first != kNoColumn ? numbered : half;
+}
+
+bool names_both_ends(std::span<const std::string> names) {
+  auto [source, target] = find_ends(names);
+  return source != kNoColumn && target != kNoColumn;
 }
 
 }  // namespace spex

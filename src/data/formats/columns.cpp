@@ -32,6 +32,15 @@ void fill_by_place(EdgeColumns& ends, const CsvReader& csv) {
     }
 }
 
+// An index, or the edge's own id: it tells edges apart, and says nothing about them.
+bool numbers_edges(const CsvReader& csv, size_t column) {
+  const std::string& name = csv.columns()[column];
+  if (is_index_name(name)) return true;
+  bool id = csv.has_header() && is_edge_id_name(name);
+  if (id) log("{}: the column '{}' is the edges' own id and left out", csv.path().string(), name);
+  return id;
+}
+
 void find_by_name(EdgeColumns& ends, const CsvReader& csv) {
   auto [source, target] = find_ends(csv.columns());
   if (ends.source == kNoColumn && source != ends.target) ends.source = source;
@@ -58,15 +67,18 @@ bool has_column(const CsvReader& csv, const std::string& wanted) {
 
 EdgeColumns choose_edge_columns(const CsvReader& csv, const ReadOptions& options) {
   size_t count = csv.columns().size();
-  require(count >= 2, "{}: one field in its first row, expected the two ends of an edge",
-          csv.path().string());
-  EdgeColumns ends{kNoColumn, kNoColumn, {}};
+  require(
+      count >= 2,
+      "{}: one field in its first row, expected the two ends of an edge with a comma, semicolon, "
+      "bar, tab or spaces between",
+      csv.path().string());
+  EdgeColumns ends{kNoColumn, kNoColumn, false, {}};
   if (!options.source_column.empty()) ends.source = find_column(csv, options.source_column);
   if (!options.target_column.empty()) ends.target = find_column(csv, options.target_column);
   require(ends.source != ends.target || ends.source == kNoColumn,
           "{}: source and target are the same column", csv.path().string());
-  bool chosen = ends.source != kNoColumn && ends.target != kNoColumn;
-  if (!chosen) find_by_name(ends, csv);
+  if (ends.source == kNoColumn || ends.target == kNoColumn) find_by_name(ends, csv);
+  ends.known = ends.source != kNoColumn && ends.target != kNoColumn;
   fill_by_place(ends, csv);
   if (!options.weight_column.empty()) {
     ends.others = {find_column(csv, options.weight_column)};
@@ -74,10 +86,9 @@ EdgeColumns choose_edge_columns(const CsvReader& csv, const ReadOptions& options
             "{}: the weight is also an end of the edge", csv.path().string());
   } else {
     for (size_t c = 0; c < count; ++c)
-      if (c != ends.source && c != ends.target && !is_index_name(csv.columns()[c]))
-        ends.others.push_back(c);
+      if (c != ends.source && c != ends.target && !numbers_edges(csv, c)) ends.others.push_back(c);
   }
-  if (count > 2 || ends.source > ends.target)
+  if (count > 2 || csv.has_header())
     log("{}: edges go from '{}' to '{}'", csv.path().string(), csv.columns()[ends.source],
         csv.columns()[ends.target]);
   return ends;

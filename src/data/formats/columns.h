@@ -19,6 +19,7 @@ bool has_column(const CsvReader& csv, const std::string& wanted);
 struct EdgeColumns {
   size_t source = 0;
   size_t target = 1;
+  bool known = false;          // by the user or by their names, not by their places
   std::vector<size_t> others;  // what else may describe an edge
 };
 // Says in the log which columns were taken, where there was a choice.

@@ -57,17 +57,26 @@ bool is_numbered_header(const std::vector<std::string>& first) {
   return true;
 }
 
-// A header has a word that we know, or no number in it and numbers below it.
+// A header has no number in it and numbers below it, or a word that we know and that does not come
+// again: u and v can be nodes.
 bool looks_like_header(const std::vector<std::string>& first,
-                       const std::vector<std::string_view>& second) {
+                       const std::vector<std::string_view>& second, bool comes_again) {
   if (is_numbered_header(first)) return true;
-  if (std::any_of(first.begin(), first.end(), is_column_word)) return true;
-  if (std::any_of(first.begin(), first.end(), looks_like_number)) return false;
-  return std::any_of(second.begin(), second.end(), looks_like_number);
+  bool numbers_below = std::any_of(second.begin(), second.end(), looks_like_number);
+  bool known = std::any_of(first.begin(), first.end(), is_column_word) || names_both_ends(first);
+  if (known) return numbers_below || !comes_again;
+  return numbers_below && std::none_of(first.begin(), first.end(), looks_like_number);
 }
 
+// What stands before the first row and is none: comments, and the separator that spreadsheets tell
+// each other. A row may begin with a hashtag, but then further fields do.
 bool is_comment(std::string_view line) {
-  return line.starts_with('#') || line.starts_with('%');
+  if (line.starts_with("sep=") && line.size() <= 5) return true;
+  if (!line.starts_with('#') && !line.starts_with('%')) return false;
+  for (size_t i = 2; i < line.size(); ++i)
+    if (line[i] == line[0] && std::string_view(",;|\t").find(line[i - 1]) != std::string_view::npos)
+      return false;
+  return true;
 }
 
 }  // namespace
@@ -93,6 +102,8 @@ std::vector<std::string> CsvReader::first_rows(std::string& comment) {
       continue;
     }
     if (line.find('\0') != std::string_view::npos) fail("{} is not text", path().string());
+    if (line.find('\r') != std::string_view::npos)
+      refuse("a line end of another kind within the line; save the file with one kind");
     rows.emplace_back(line);
   }
   require(!rows.empty(), "{} has no rows", path().string());
@@ -104,8 +115,14 @@ void CsvReader::choose_columns(const std::vector<std::string>& rows, const std::
   std::vector<std::string_view> fields;
   split(rows[0], fields);
   std::vector<std::string> names(fields.begin(), fields.end());
-  split(rows.size() > 1 ? rows[1] : std::string_view(), fields);
-  has_header_ = looks_like_header(names, fields);
+  bool comes_again = false;
+  for (size_t r = rows.size(); r-- > 1;) {
+    split(rows[r], fields);
+    for (std::string_view field : fields)
+      comes_again = comes_again || std::find(names.begin(), names.end(), field) != names.end();
+  }
+  if (rows.size() < 2) fields.clear();
+  has_header_ = looks_like_header(names, fields, comes_again);
   if (has_header_ && lacks_row_names(names.size(), fields.size(), delimiter_))
     names.insert(names.begin(), "");
   size_t count = names.size();
@@ -124,6 +141,8 @@ void CsvReader::choose_columns(const std::vector<std::string>& rows, const std::
 bool CsvReader::next_line(std::string_view& line) {
   while (lines_.next(line)) {
     if (trim(line).empty() || (!started_ && is_comment(line))) continue;
+    if (started_ && (line.starts_with("# ") || line.starts_with("% ")))
+      refuse("seems to be a comment between the rows; take it out");
     started_ = true;
     return true;
   }

@@ -25,6 +25,7 @@ EdgeValueColumns::EdgeValueColumns(const TextFile& file, const std::vector<size_
   for (size_t c : columns)
     columns_.push_back({.place = c, .name = csv.columns()[c], .categories = {}});
   std::vector<size_t> numbers(columns.size()), texts(columns.size()), dates(columns.size());
+  std::vector<CommaNumbers> commas(columns.size());
   std::vector<std::string_view> fields;
   for (size_t row = 0; row < kRowsLookedAt && csv.next(fields); ++row)
     for (size_t i = 0; i < columns.size(); ++i) {
@@ -32,9 +33,11 @@ EdgeValueColumns::EdgeValueColumns(const TextFile& file, const std::vector<size_
       numbers[i] += kind == FieldKind::number;
       texts[i] += kind == FieldKind::text;
       dates[i] += kind == FieldKind::date;
+      commas[i].take(fields[columns[i]]);
     }
   for (size_t i = 0; i < columns.size(); ++i) {
     Column& column = columns_[i];
+    check_commas(commas[i], csv, column.name);
     column.text = texts[i] > numbers[i];
     column.left_out = numbers[i] + texts[i] == 0 || dates[i] > numbers[i] + texts[i];
     if (column.left_out)

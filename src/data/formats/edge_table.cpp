@@ -3,6 +3,8 @@
 #include <spex/core/stopwatch.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "data/formats/columns.h"
 #include "data/formats/edge_columns.h"
@@ -46,8 +48,7 @@ bool split_pair(std::string_view line, char delimiter, std::string_view& a, std:
 
 NodeId read_end(const CsvReader& csv, std::string_view field, NodeIds& ids) {
   NodeId id = 0;
-  if (!ids.add(field, id))
-    csv.refuse(fmt::format("the node id {} is not {}", shown(field), ids.expected()));
+  if (!ids.add(field, id)) csv.refuse(ids.refusal(field));
   return id;
 }
 
@@ -69,18 +70,74 @@ void check_first_row(const CsvReader& csv, std::string_view source, std::string_
                     shown(source), shown(target)));
 }
 
-// Some programs write the numbers of nodes and edges as a first line: no id is larger than the one,
-// and the other is the number of lines.
+// Some programs write the numbers of nodes and edges as a first line, or rows, columns and entries
+// of a matrix: no id is larger than the one, and the last is the number of lines.
 void refuse_counts(const EdgeTable& table, const CsvReader& csv) {
   size_t rows = table.sources.size();
-  if (csv.has_header() || rows < 3 || table.targets[0] != rows - 1) return;
+  if (csv.has_header() || rows < 3) return;
   NodeId nodes = table.sources[0];
-  bool sure = table.targets[0] > nodes;
+  bool pair = table.width == 0 && table.targets[0] == rows - 1 && table.targets[0] > nodes;
+  bool size = table.width == 1 && table.targets[0] == nodes &&
+              table.values[0] == static_cast<float>(rows - 1);
+  bool sure = pair || size;
   for (size_t row = 1; row < rows && sure; ++row)
     sure = std::max(table.sources[row], table.targets[row]) <= nodes;
   require(!sure,
           "{}: its first line, {} {}, seems to be the numbers of nodes and edges; take it out",
           csv.path().string(), nodes, table.targets[0]);
+}
+
+// As many rows as columns, not counting names of the rows.
+bool is_square(const EdgeTable& table, size_t columns) {
+  constexpr size_t kWide = 8;  // fewer may be an edge list of a few lines, if there are ids from 2
+  size_t rows = table.sources.size();
+  if (rows < 3 || (columns != rows && columns != rows + 1)) return false;
+  auto flag = [](NodeId id) { return id <= 1; };
+  auto sources = table.sources.span(), targets = table.targets.span();
+  return columns >= kWide || (std::all_of(sources.begin(), sources.end(), flag) &&
+                              std::all_of(targets.begin(), targets.end(), flag));
+}
+
+// A first column that counts the rows, and a third of what may be ids: an index before the edges, or
+// nodes with their neighbours.
+bool counts_rows(const EdgeTable& table) {
+  size_t rows = table.sources.size();
+  if (rows < 3 || table.width == 0 || table.sources[0] > 1) return false;
+  std::set<float> values;
+  for (size_t row = 0; row < rows; ++row) {
+    float value = table.values[row * table.width];
+    if (table.sources[row] != table.sources[0] + row || value < 0 || value != std::floor(value))
+      return false;
+    values.insert(value);
+  }
+  return values.size() > 2;
+}
+
+// Tables whose ends nothing names, and that may list something else than edges.
+void refuse_unlike_edges(const EdgeTable& table, const CsvReader& csv) {
+  require(
+      !is_square(table, csv.columns().size()),
+      "{}: {} rows of {} columns seem to be a matrix; save the edges as a table of two columns, "
+      "or name the ends with --source-column and --target-column",
+      csv.path().string(), table.sources.size(), csv.columns().size());
+  require(
+      csv.has_header() || !counts_rows(table),
+      "{}: its first column counts the rows, so it may be no end of an edge; name the ends with "
+      "--source-column and --target-column, by their numbers from 1",
+      csv.path().string());
+}
+
+// A header in words that we do not know looks like an edge between two names.
+void warn_of_header(const EdgeTable& table, const CsvReader& csv, const NodeIds& ids) {
+  if (csv.has_header() || !ids.are_text() || table.sources.size() < 3) return;
+  NodeId a = table.sources[0], b = table.targets[0];
+  auto others_have = [&](std::span<const NodeId> ends) {
+    return std::any_of(ends.begin() + 1, ends.end(), [=](NodeId id) { return id == a || id == b; });
+  };
+  if (!others_have(table.sources.span()) && !others_have(table.targets.span()))
+    log("warning: {}: its first line is read as an edge, but its names do not come again; if it is "
+        "a header, take it out",
+        csv.path().string());
 }
 
 // Two columns: the fast way, without a list of fields.
@@ -109,8 +166,11 @@ void read_rows(EdgeTable& table, CsvReader& csv, const EdgeColumns& columns,
   std::vector<std::string_view> fields;
   ReadProgress progress(csv.lines());
   while (csv.next(fields)) {
-    if (table.sources.size() == 0)
+    if (table.sources.size() == 0) {
       check_first_row(csv, fields[columns.source], fields[columns.target]);
+      if (!csv.has_header() && std::find(fields.begin(), fields.end(), "#") != fields.end())
+        csv.refuse("seems to have a comment after the edge; take it out");
+    }
     table.sources.push_back(read_end(csv, fields[columns.source], ids));
     table.targets.push_back(read_end(csv, fields[columns.target], ids));
     values.take(fields, csv);
@@ -127,12 +187,15 @@ EdgeTable read_edge_table(const TextFile& file, const ReadOptions& options, Node
   EdgeTable table;
   if (csv.columns().size() == 2) {
     read_pairs(table, csv, columns, ids);
-    refuse_counts(table, csv);
-    return table;
+  } else {
+    EdgeValueColumns values(file, columns.others);
+    read_rows(table, csv, columns, values, ids);
+    table.width = values.finish(table.values);
   }
-  EdgeValueColumns values(file, columns.others);
-  read_rows(table, csv, columns, values, ids);
-  table.width = values.finish(table.values);
+  warn_of_header(table, csv, ids);
+  if (columns.known) return table;
+  refuse_counts(table, csv);
+  refuse_unlike_edges(table, csv);
   return table;
 }
 

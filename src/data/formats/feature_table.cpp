@@ -37,6 +37,7 @@ std::vector<Encoding> choose_encodings(const TableFacts& facts, const CsvReader&
     const ColumnFacts& column = facts.columns[c];
     bool index = facts.has_header && is_index_name(column.name);
     if (c == id_column || index || (!left_out.empty() && column.name == left_out)) continue;
+    check_commas(column.commas, csv, column.name);
     if (column.missing == facts.rows) {
       log("{}: the column '{}' is empty and left out", csv.path().string(), column.name);
     } else if (is_numeric(column)) {

@@ -69,6 +69,9 @@ bool parse_number(std::string_view field, int64_t& value) {
 bool parse_number(std::string_view field, float& value) {
   return parse_whole(field, value);
 }
+bool parse_number(std::string_view field, double& value) {
+  return parse_whole(field, value);
+}
 bool parse_number(std::string_view field, float& value, bool decimal_comma) {
   return parse_whole(field, value) || (decimal_comma && parse_whole(with_point(field), value));
 }
@@ -108,6 +111,28 @@ FieldKind kind_of(std::string_view field, bool decimal_comma) {
   if (looks_like_number(field) || (decimal_comma && looks_like_number(with_point(field))))
     return FieldKind::number;
   return looks_like_date(field) ? FieldKind::date : FieldKind::text;
+}
+
+void CommaNumbers::take(std::string_view field) {
+  field = trim(field);
+  size_t comma = field.find(',');
+  if (comma == std::string_view::npos || (decimals_ && !first_.empty())) return;
+  std::string joined(field);
+  std::erase(joined, ',');
+  if (!looks_like_number(joined)) return;
+  std::string_view whole = field.substr(0, comma);
+  whole.remove_prefix(whole.starts_with('-') || whole.starts_with('+'));
+  size_t digits = 0;  // after the last comma
+  for (std::string_view rest = field.substr(field.rfind(',') + 1);
+       digits < rest.size() && is_digit(rest[digits]);)
+    ++digits;
+  bool thousands = digits == 3 && !whole.empty() && whole.size() <= 3 && whole[0] != '0';
+  decimals_ |= !thousands;
+  if (first_.empty()) first_ = field;
+}
+
+std::string CommaNumbers::doubtful(bool decimal_comma) const {
+  return decimal_comma && decimals_ ? "" : first_;
 }
 
 std::string shown(std::string_view field) {

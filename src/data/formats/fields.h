@@ -19,12 +19,25 @@ bool looks_like_number(std::string_view field);  // of any size, also not finite
 // Numbers as whole fields, spaces around them allowed. False if the field is not one.
 bool parse_number(std::string_view field, int64_t& value);
 bool parse_number(std::string_view field, float& value);  // NaN and infinity are parsed as such
+bool parse_number(std::string_view field, double& value);
 bool parse_number(std::string_view field, float& value, bool decimal_comma);
 
 std::string_view trim(std::string_view field);
 // "12.0" as "12"; any other text as it is.
 std::string_view without_zero_fraction(std::string_view field);
 std::string lower_case(std::string_view text);
+
+// The numbers of a column that have commas in them: of thousands or of decimals?
+class CommaNumbers {
+ public:
+  void take(std::string_view field);
+  // A number that can be read in two ways, as far as the column tells; empty if there is none.
+  std::string doubtful(bool decimal_comma) const;
+
+ private:
+  bool decimals_ = false;  // a comma that cannot separate thousands
+  std::string first_;      // the first that can; or, without a decimal comma, the first of all
+};
 
 // A field for a message: quoted, and cut if it is long.
 std::string shown(std::string_view field);

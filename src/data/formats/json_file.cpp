@@ -32,7 +32,8 @@ JsonFile JsonFile::parse(std::span<const std::byte> bytes, std::filesystem::path
   try {
     file.root = nlohmann::json::parse(text, text + bytes.size(), refuse_twice);
   } catch (const nlohmann::json::parse_error& error) {
-    file.refuse(fmt::format("is not whole JSON: it breaks at byte {}", error.byte));
+    file.refuse(
+        fmt::format("is not whole JSON, or more than one value: it breaks at byte {}", error.byte));
   } catch (const nlohmann::json::exception&) {  // a number beyond all bounds
     file.refuse("is JSON with a number that no type holds");
   }

@@ -50,7 +50,8 @@ size_t choose_label(const TableFacts& facts, const CsvReader& csv, const std::st
     const std::string& name = facts.columns[c].name;
     if (c == id_column || (facts.has_header && is_index_name(name))) continue;
     all.push_back(c);
-    if (facts.has_header && is_label_name(name)) named.push_back(c);
+    bool names_nodes = facts.columns[c].unique && facts.columns[c].texts > 0;
+    if (facts.has_header && is_label_name(name) && !names_nodes) named.push_back(c);
   }
   require(!all.empty(), "{} has no column of labels beside the ids", csv.path().string());
   if (named.size() == 1) return named[0];
@@ -69,6 +70,21 @@ size_t choose_label(const TableFacts& facts, const CsvReader& csv, const std::st
   return label;
 }
 
+void check_label(const TableFacts& table, size_t column, const CsvReader& csv, LabelTask task) {
+  if (task == LabelTask::classes) return;
+  const ColumnFacts& facts = table.columns[column];
+  check_commas(facts.commas, csv, facts.name);
+  require(facts.numbers == 0 || facts.texts == 0 || table.is_category(column),
+          "{}: the column '{}' holds numbers and text, and few values come again; leave the fields "
+          "without a label empty, or choose another column with --label-column",
+          csv.path().string(), facts.name);
+  require(
+      facts.dates <= facts.numbers + facts.texts,
+      "{}: the column '{}' holds dates, which are no labels; choose another with --label-column, "
+      "or say --task classes",
+      csv.path().string(), facts.name);
+}
+
 // Places values[row] at its node; nodes that no row names keep `missing`.
 template <class T>
 std::vector<T> by_node(const LabelTable& table, const std::vector<T>& values, size_t nodes,
@@ -79,11 +95,23 @@ std::vector<T> by_node(const LabelTable& table, const std::vector<T>& values, si
   return placed;
 }
 
-bool all_numbers(const LabelTable& table, std::vector<float>& targets) {
+// A code such as 007 is a name: as a number it would be the same as 7. So is one of more digits than
+// numbers keep.
+bool is_code(std::string_view text) {
+  constexpr size_t kExactDigits = 15;
+  bool digits = text.find_first_not_of("0123456789") == std::string_view::npos;
+  return digits && text.size() > 1 && (text[0] == '0' || text.size() > kExactDigits);
+}
+
+bool all_numbers(const LabelTable& table, std::vector<double>& targets, const std::string& where) {
+  bool finite = true;
   for (const std::string& value : table.values) {
-    float& target = targets.emplace_back(std::numeric_limits<float>::quiet_NaN());
-    if (!value.empty() && (!parse_number(value, target) || !std::isfinite(target))) return false;
+    double& target = targets.emplace_back(std::numeric_limits<double>::quiet_NaN());
+    if (value.empty()) continue;
+    if (is_code(value) || !parse_number(value, target)) return false;
+    finite = finite && std::isfinite(target);
   }
+  require(finite, "{}: a label is not a finite number", where);
   return true;
 }
 
@@ -106,6 +134,7 @@ LabelTable read_label_table(const TextFile& file, const ReadOptions& options, No
   size_t id_column = choose_id_column(facts, csv, options, true);
   size_t label_column = choose_label(facts, csv, options.label_column, id_column);
   table.column = csv.columns()[label_column];
+  check_label(facts, label_column, csv, options.task);
   table.has_ids = id_column != kNoColumn;
   std::unordered_set<NodeId> seen;
   std::vector<std::string_view> fields;
@@ -121,9 +150,9 @@ void place_labels(Draft& draft, const LabelTable& table, LabelTask task,
   require(table.has_ids || table.values.size() == draft.nodes, "{}: {} labels for {} nodes",
           path.string(), table.values.size(), draft.nodes);
   std::string where = fmt::format("{}, column '{}'", path.string(), table.column);
-  std::vector<float> numbers;
-  constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
-  if (all_numbers(table, numbers))
+  std::vector<double> numbers;
+  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+  if (all_numbers(table, numbers, where))
     set_number_labels(draft, by_node(table, numbers, draft.nodes, kMissing), task, where);
   else
     set_text_labels(draft, by_node(table, table.values, draft.nodes, std::string()), task, where);

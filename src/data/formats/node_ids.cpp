@@ -1,5 +1,6 @@
 #include "data/formats/node_ids.h"
 
+#include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/core/threads.h>
@@ -37,6 +38,7 @@ bool NodeIds::add_slowly(std::string_view field, NodeId& provisional) {
   bool measured = !is_number && (looks_like_number(field) || looks_like_date(field));
   if (kind_ == Kind::unknown && !measured) kind_ = is_number ? Kind::numbers : Kind::text;
   if (kind_ != Kind::text && !is_number) return false;
+  padded_ |= kind_ == Kind::numbers && field.size() > 1 && field[0] == '0' && field[1] != '.';
   provisional = kind_ == Kind::text ? text_.add(field) : add_number(number);
   return true;
 }
@@ -96,10 +98,11 @@ size_t NodeIds::settle_rows(size_t rows, const std::filesystem::path& table,
 }
 
 size_t NodeIds::settle(const std::filesystem::path& edges) {
+  log_oddities(edges);
   if (are_text()) return text_.size();
   rank();
   size_t nodes = (ranks_.empty() ? 0 : ranks_.back()) + large_.size();
-  gaps_ = nodes != largest_plain();
+  gaps_ = large_.size() > 0 || nodes != largest_plain();
   if (gaps_)
     log("{}: its {} node ids are not 0 to {}, so they are keys, in ascending order", edges.string(),
         nodes, nodes - 1);
@@ -149,9 +152,23 @@ NodeKeys NodeIds::keys() const {
   return keys;
 }
 
-const char* NodeIds::expected() const {
-  if (closed_) return "the id of a node";
-  return kind_ == Kind::text ? "a name" : "a whole number from 0";
+// What may not be meant: numbers that lose their zeros, and names that mean that there is none.
+void NodeIds::log_oddities(const std::filesystem::path& edges) const {
+  if (padded_)
+    log("{}: ids are numbers, so zeros before them do not count: 007 is node 7", edges.string());
+  for (const char* name : {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "none", "?"})
+    if (are_text() && text_.find(name) != UINT32_MAX)
+      log("warning: {}: there is a node called {}; if that means a missing id, take its rows out",
+          edges.string(), name);
+}
+
+std::string NodeIds::refusal(std::string_view field) const {
+  if (closed_) return fmt::format("the node id {} is not the id of a node", shown(field));
+  if (kind_ == Kind::text) return fmt::format("the node id {} is not a name", shown(field));
+  bool name = kind_ == Kind::numbers && kind_of(field) == FieldKind::text;
+  return fmt::format(
+      "the node id {} is not a whole number from 0{}", shown(field),
+      name ? ", as those before it; if ids are names, let the first row have one" : "");
 }
 
 }  // namespace spex

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,7 @@ class NodeIds {
     uint64_t value = 0;
     if (kind_ != Kind::numbers || closed_ || !parse_digits(field, value))
       return add_slowly(field, provisional);
+    padded_ |= field[0] == '0' && field.size() > 1;
     provisional = add_number(value);
     return true;
   }
@@ -44,8 +46,8 @@ class NodeIds {
   NodeKeys keys() const;  // after settling; empty if nodes are called by their numbers
 
   bool are_text() const { return kind_ == Kind::text; }
-  // "a whole number from 0" or "a name", for messages about what was expected.
-  const char* expected() const;
+  // What to tell of a field that `add` did not take.
+  std::string refusal(std::string_view field) const;
 
  private:
   enum class Kind { unknown, numbers, text };
@@ -66,10 +68,12 @@ class NodeIds {
   }
   size_t largest_plain() const;  // plus one; 0 if there is none
   void rank();
+  void log_oddities(const std::filesystem::path& edges) const;
 
   Kind kind_ = Kind::unknown;
   bool closed_ = false;
   size_t closed_nodes_ = 0;      // of a closed set without keys
+  bool padded_ = false;          // a number had zeros before it
   bool gaps_ = false;            // numbers are keys
   std::vector<uint64_t> plain_;  // a bit per number
   std::vector<NodeId> ranks_;    // of each 64 bits: how many numbers are below

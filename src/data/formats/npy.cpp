@@ -143,6 +143,12 @@ Buffer<float> NpyArray::floats() const {
   return values;
 }
 
+std::vector<double> NpyArray::doubles() const {
+  std::vector<double> values(size_);
+  visit_numbers([&](size_t i, auto value) { values[i] = static_cast<double>(value); });
+  return values;
+}
+
 std::vector<int64_t> NpyArray::integers() const {
   std::vector<int64_t> values(size_);
   visit_numbers([&](size_t i, auto value) {

@@ -29,6 +29,7 @@ class NpyArray {
   bool is_text() const { return type_[0] == 'U' || type_[0] == 'S'; }
 
   Buffer<float> floats() const;           // of any number type
+  std::vector<double> doubles() const;    // likewise
   std::vector<int64_t> integers() const;  // of any number type; refuses what is not whole
   std::vector<uint8_t> mask() const;      // of booleans or integers 0 and 1
   std::vector<std::string> strings() const;
@@ -61,6 +62,7 @@ class NpzArchive {
   bool contains(const std::string& name) const { return entries_.contains(name); }
   const std::vector<std::string>& names() const { return names_; }
   const NpyArray& array(const std::string& name);  // throws if there is none
+  std::vector<std::string> unread() const;         // names that were never asked for
 
  private:
   struct Zip;

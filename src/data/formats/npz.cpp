@@ -95,4 +95,11 @@ const NpyArray& NpzArchive::array(const std::string& name) {
   return arrays_.emplace(name, std::move(array)).first->second;
 }
 
+std::vector<std::string> NpzArchive::unread() const {
+  std::vector<std::string> names;
+  for (const std::string& name : names_)
+    if (!arrays_.contains(name)) names.push_back(name);
+  return names;
+}
+
 }  // namespace spex

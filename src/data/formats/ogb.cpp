@@ -128,7 +128,8 @@ Draft read_ogb(const fs::path& folder, const ReadOptions& options) {
   require(counts[0] == static_cast<int64_t>(labels.rows), "{}: {} nodes, but {} has {} rows",
           count_path.string(), counts[0], label_path.string(), labels.rows);
   draft.nodes = labels.rows;
-  set_wide_labels(draft, std::move(labels.values), labels.cols, options.task, label_path.string());
+  set_wide_labels(draft, {labels.values.begin(), labels.values.end()}, labels.cols, options.task,
+                  label_path.string());
   read_id_pairs(draft, CsvReader::open(need_csv(raw, "edge")));
   if (fs::path path = find_csv(raw, "edge-feat"); !path.empty()) read_edge_values(draft, path);
   NumberTable features = read_features(draft, raw, options);

@@ -98,6 +98,10 @@ Features place_features(const FeatureTable& table, size_t nodes,
   std::vector<float> means = column_means(rows.span(), std::max<size_t>(1, wide), unused);
   // Nodes without a row get the columns' means, and one column more says which they are.
   size_t out = wide + (table.rows < nodes && wide > 0 ? 1 : 0);
+  if (out > wide)
+    log("{}: {} nodes have no row; they get the columns' means, and a column was added that says "
+        "so",
+        path.string(), nodes - table.rows);
   Buffer<float> placed(nodes * out, MemoryTag::features);
   for (size_t node = 0; node < nodes; ++node) {
     float* place = placed.data() + node * out;

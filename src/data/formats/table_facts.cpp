@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace spex {
 namespace {
@@ -15,7 +16,7 @@ constexpr size_t kColumnsForIds = 32;
 
 // Shares of a column's values that are ids of the graph.
 constexpr double kSurely = 0.9, kHardly = 0.5;
-constexpr size_t kEnoughRows = 10;  // to believe in values rather than in a name
+constexpr size_t kEnoughRows = 5;  // to believe in values rather than in a name
 
 struct Scan {
   ColumnFacts& facts;
@@ -29,6 +30,7 @@ struct Scan {
     facts.dates += kind == FieldKind::date;
     facts.texts += kind == FieldKind::text;
     if (kind == FieldKind::missing) return void(facts.unique = false);
+    facts.commas.take(field);
     if (facts.few) {
       ++facts.values[std::string(trim(field))];
       facts.few = facts.values.size() <= kFewValues;
@@ -47,16 +49,30 @@ double share_in_graph(const TableFacts& facts, size_t column) {
          static_cast<double>(std::max<size_t>(1, facts.rows));
 }
 
-// Of the columns that `eligible` holds for, the one with most ids of the graph; the first of
-// equals.
+// Of the columns that `eligible` holds for, the one with most ids of the graph; of equals the one
+// called new_id, which says that another id is an old one, else the first.
 template <class Eligible>
 size_t best_column(const TableFacts& facts, Eligible&& eligible) {
+  auto rank = [](const ColumnFacts& column) {
+    return std::pair(column.in_graph, lower_case(column.name) == "new_id");
+  };
   size_t best = kNoColumn;
   for (size_t c = 0; c < facts.columns.size(); ++c)
-    if (eligible(c) &&
-        (best == kNoColumn || facts.columns[c].in_graph > facts.columns[best].in_graph))
+    if (eligible(c) && (best == kNoColumn || rank(facts.columns[c]) > rank(facts.columns[best])))
       best = c;
   return best;
+}
+
+// Another column by whose name and values the nodes could be meant as well.
+void log_equals(const TableFacts& facts, const CsvReader& csv, size_t chosen) {
+  for (size_t c = 0; c < facts.columns.size(); ++c) {
+    const ColumnFacts& other = facts.columns[c];
+    if (c != chosen && is_id_name(other.name) && other.unique && other.in_graph > 0 &&
+        other.in_graph == facts.columns[chosen].in_graph)
+      log("{}: the nodes are taken from column '{}', but {} could be meant; choose with "
+          "--id-column",
+          csv.path().string(), facts.columns[chosen].name, other.name);
+  }
 }
 
 }  // namespace
@@ -95,6 +111,15 @@ TableFacts look_at(const TextFile& file, const NodeIds& ids) {
   return facts;
 }
 
+void check_commas(const CommaNumbers& commas, const CsvReader& csv, const std::string& column) {
+  std::string number = commas.doubtful(csv.decimal_comma());
+  require(
+      number.empty(),
+      "{}: the comma in {} of the column '{}' may separate thousands or decimals; write numbers "
+      "without it, or with a point",
+      csv.path().string(), shown(number), column);
+}
+
 size_t choose_id_column(const TableFacts& facts, const CsvReader& csv, const ReadOptions& options,
                         bool first) {
   bool told = !options.id_column.empty() && has_column(csv, options.id_column);
@@ -108,9 +133,13 @@ size_t choose_id_column(const TableFacts& facts, const CsvReader& csv, const Rea
     return facts.columns[c].unique && share_in_graph(facts, c) >= kSurely &&
            (facts.has_header || first || c == 0);
   });
+  if (facts.has_header && named != kNoColumn) log_equals(facts, csv, named);
   if (found == kNoColumn || found == named) return named;
-  bool doubtful = share_in_graph(facts, named == kNoColumn ? found : named) < kHardly;
-  if (named != kNoColumn && (!doubtful || facts.rows < kEnoughRows)) return named;
+  if (named != kNoColumn) {
+    bool repeats = !facts.has_header && !facts.columns[named].unique;
+    bool doubtful = repeats || share_in_graph(facts, named) < kHardly;
+    if (!doubtful || facts.rows < kEnoughRows) return named;
+  }
   if (facts.has_header)
     log("{}: the nodes are in column '{}', whose values are the ids of the edges",
         csv.path().string(), facts.columns[found].name);
@@ -120,11 +149,12 @@ size_t choose_id_column(const TableFacts& facts, const CsvReader& csv, const Rea
 NodeId read_row_id(const CsvReader& csv, std::string_view field, NodeIds& ids,
                    std::unordered_set<NodeId>& seen) {
   NodeId id = 0;
-  if (!ids.add(field, id))
-    csv.refuse(fmt::format("the node id {} is not {}", shown(field), ids.expected()));
+  if (!ids.add(field, id)) csv.refuse(ids.refusal(field));
   if (!seen.insert(id).second)
-    csv.refuse(fmt::format("node {} comes a second time; --id-column chooses another column of ids",
-                           shown(field)));
+    csv.refuse(
+        fmt::format("node {} comes a second time, but a node has one row; --id-column chooses "
+                    "another column of ids",
+                    shown(field)));
   return id;
 }
 

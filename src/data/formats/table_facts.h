@@ -25,6 +25,8 @@ struct ColumnFacts {
   std::map<std::string, size_t, std::less<>> values;
   bool few = true;  // there are at most kFewValues of them
 
+  CommaNumbers commas;
+
   double evenness() const;  // of the values: 1 if all come equally often, 0 if only one does
 };
 
@@ -37,6 +39,9 @@ struct TableFacts {
   bool is_category(size_t column) const;
 };
 TableFacts look_at(const TextFile& file, const NodeIds& ids);
+
+// Throws if numbers of the column have commas that may separate thousands or decimals.
+void check_commas(const CommaNumbers& commas, const CsvReader& csv, const std::string& column);
 
 // The column of the nodes' ids: what the user said, else the one whose values are the graph's ids,
 // else the one with a name that says so. `first`: a table without a header has them first.

@@ -1,5 +1,7 @@
 // Which files of a folder are the edges, the features and the labels.
+#include <fmt/format.h>
 #include <spex/core/error.h>
+#include <spex/core/log.h>
 
 #include <algorithm>
 
@@ -33,8 +35,7 @@ bool is_table(const std::string& name) {
 // A header that names both ends of an edge. A file that is no table has none.
 bool names_ends(const fs::path& path) try {
   CsvReader csv = CsvReader::open(path);
-  auto [source, target] = find_ends(csv.columns());
-  return csv.has_header() && source != kNoColumn && target != kNoColumn;
+  return csv.has_header() && names_both_ends(csv.columns());
 } catch (const Error&) {
   return false;
 }
@@ -45,9 +46,10 @@ TableFiles find_tables(const fs::path& folder) {
   TableFiles files;
   fs::path nodes;
   std::vector<fs::path> others;
+  std::vector<std::string> unused;
   for (const auto& entry : fs::directory_iterator(folder)) {
     std::string name = lower_case(entry.path().filename().string());
-    if (!entry.is_regular_file() || !is_table(name)) continue;
+    if (!entry.is_regular_file() || name.starts_with('.') || !is_table(name)) continue;
     if (contains(name, {"edge", ".mtx", ".cites"}))
       set_once(files.edges, entry.path(), "the edge list");
     else if (contains(name, {"target", "label", "class"}))
@@ -61,7 +63,10 @@ TableFiles find_tables(const fs::path& folder) {
   }
   std::sort(others.begin(), others.end());
   for (const fs::path& path : others)
-    if (files.edges.empty() && names_ends(path)) files.edges = path;
+    if (files.edges.empty() && names_ends(path))
+      files.edges = path;
+    else
+      unused.push_back(path.filename().string());
   if (files.labels.empty()) files.labels = nodes;
   if (files.features.empty()) files.features = nodes;
   require(!files.edges.empty(),
@@ -69,6 +74,9 @@ TableFiles find_tables(const fs::path& folder) {
           "out1_graph_edges.txt (Geom-GCN), or a table with 'edge' in its name or columns called "
           "source and target; or name the files with --edges, --features and --labels",
           folder.string());
+  if (!unused.empty())
+    log("{}: not used, since their names do not say what they are: {}", folder.string(),
+        fmt::join(unused, ", "));
   return files;
 }
 

@@ -33,7 +33,7 @@ struct LabelTable {
 };
 LabelTable read_label_table(const TextFile& file, const ReadOptions& options, NodeIds& ids);
 
-// Either dense rows or, from JSON, lists of the features that are one.
+// Either rows of numbers or, from JSON, lists of the features that are one.
 struct FeatureTable {
   bool has_ids = false;
   bool lists = false;
