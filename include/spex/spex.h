@@ -227,6 +227,11 @@ typedef struct spex_fit_options {
 SPEX_API spex_status spex_fit(const spex_dataset* dataset, const spex_fit_options* options,
                               spex_epoch_function on_epoch, void* user, spex_run** run);
 
+/* The same on what spex_dataset_open takes. It needs less memory: nothing is held that the training
+ * does not need. */
+SPEX_API spex_status spex_fit_file(const char* data, const spex_fit_options* options,
+                                   spex_epoch_function on_epoch, void* user, spex_run** run);
+
 /* Trains each of `models` on the same splits and seeds; what `spex compare` prints, as JSON, in
  * `json`, to be freed with spex_text_free. A model's own settings count for that model alone.
  * NULL in `json`: it was stopped; the same call goes on. */

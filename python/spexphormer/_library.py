@@ -124,6 +124,7 @@ _CALLS: dict[str, list[Any]] = {  # what returns a status, and its arguments
     "spex_dataset_detach": [_handle],
     "spex_dataset_save": [_handle, _text],
     "spex_fit": [_handle, c.POINTER(FitOptions), EpochFunction, c.c_void_p, c.POINTER(_handle)],
+    "spex_fit_file": [_text, c.POINTER(FitOptions), EpochFunction, c.c_void_p, c.POINTER(_handle)],
     "spex_compare": [_handle, c.POINTER(_text), _count, c.POINTER(_count), _count,
                      c.POINTER(FitOptions), EpochFunction, c.c_void_p, c.POINTER(c.c_void_p)],
     "spex_tune": [_handle, c.POINTER(TuneOptions), c.POINTER(FitOptions), TuneFunction, c.c_void_p,

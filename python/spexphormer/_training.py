@@ -86,13 +86,16 @@ def _watched(options: lib.FitOptions, callback: Callback | None,
         raised.append(KeyboardInterrupt())
 
 
-def fit(data: Dataset, options: lib.FitOptions, callback: Callback | None,
+def fit(data: Dataset | str, options: lib.FitOptions, callback: Callback | None,
         progress: bool | None) -> tuple[Run | None, list[BaseException]]:
     """The run, if it came to that, and what ended it before its time."""
     handle = c.c_void_p()
     with _watched(options, callback, progress) as (function, raised):
-        lib.call("spex_fit", data._handle, c.byref(options), lib.EpochFunction(function), None,
-                 c.byref(handle))
+        rest = (c.byref(options), lib.EpochFunction(function), None, c.byref(handle))
+        if isinstance(data, str):
+            lib.call("spex_fit_file", data.encode(), *rest)
+        else:
+            lib.call("spex_fit", data._handle, *rest)
     return Run(handle, data) if handle else None, raised
 
 

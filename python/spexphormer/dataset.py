@@ -54,10 +54,10 @@ class Dataset:
                  name: str = "graph"):
         self._kept: list[Any] = []  # arrays that C looks at
         if edge_index is None and arrays.is_path(x):
-            _refuse({"y": y, "train_mask": train_mask, "val_mask": val_mask, "test_mask": test_mask,
-                     "edge_attr": edge_attr, "num_nodes": num_nodes, "directed": directed,
-                     "self_loops": self_loops, "duplicates": duplicates, "task": task,
-                     "name": None if name == "graph" else name}, f"{x} brings its own")
+            refuse({"y": y, "train_mask": train_mask, "val_mask": val_mask, "test_mask": test_mask,
+                    "edge_attr": edge_attr, "num_nodes": num_nodes, "directed": directed,
+                    "self_loops": self_loops, "duplicates": duplicates, "task": task,
+                    "name": None if name == "graph" else name}, f"{x} brings its own")
             self._open(os.fspath(x))
             return
         if edge_index is None and hasattr(x, "edge_index"):
@@ -292,18 +292,20 @@ def _edges_in(path: Any) -> tuple[Any, Any]:
     return edges if keys is None else keys.astype("int64")[edges], opened._part("edge_features")
 
 
-def _refuse(parts: dict[str, Any], why: str) -> None:
+def refuse(parts: dict[str, Any], why: str) -> None:
+    """For what is said beside data that has it already."""
     given = [name for name, value in parts.items() if value is not None and value is not False]
     if given:
         raise Error(f"{', '.join(given)}: {why}; make a Dataset of its x, edge_index and y, and these")
 
 
-def as_dataset(data: Any, edge_index: Any, y: Any, **parts: Any) -> Dataset:
-    """What fit was given, as a data set."""
-    if isinstance(data, Dataset):
-        _refuse({"edge_index": edge_index, "y": y, **parts}, "a Dataset brings its own")
-        return data
-    return Dataset(data, edge_index, y, **parts)
+def data_of(data: Any, edge_index: Any, y: Any, **parts: Any) -> Dataset | str:
+    """What fit was given, as a data set, or the path of one."""
+    if not isinstance(data, Dataset) and (edge_index is not None or not arrays.is_path(data)):
+        return Dataset(data, edge_index, y, **parts)
+    path = None if isinstance(data, Dataset) else os.fspath(data)
+    refuse({"edge_index": edge_index, "y": y, **parts}, f"{path or 'a Dataset'} brings its own")
+    return path or data
 
 
 def split_list(splits: Sequence[int] | str | None, data: Dataset) -> Any:

@@ -15,7 +15,7 @@ from . import _arrays as arrays
 from . import _library as lib
 from ._library import Error
 from ._training import Callback, fit as train, options_of, search
-from .dataset import Dataset, as_dataset
+from .dataset import Dataset, data_of
 from .run import Run
 
 _GENERAL = {  # parameters of every model beside its settings
@@ -93,10 +93,10 @@ class GraphModel:
         Ctrl-C stops after the epoch, saves everything, and raises KeyboardInterrupt; the model can
         predict with the best epoch so far.
         """
-        data = as_dataset(x, edge_index, y, train_mask=train_mask, val_mask=val_mask,
-                          test_mask=test_mask, edge_attr=edge_attr, num_nodes=num_nodes,
-                          directed=directed, self_loops=self_loops, duplicates=duplicates,
-                          task=task, **({} if name == "graph" else {"name": name}))
+        data = data_of(x, edge_index, y, train_mask=train_mask, val_mask=val_mask,
+                       test_mask=test_mask, edge_attr=edge_attr, num_nodes=num_nodes,
+                       directed=directed, self_loops=self_loops, duplicates=duplicates,
+                       task=task, **({} if name == "graph" else {"name": name}))
         settings = {key: getattr(self, name) for name, key in self._keys.items()
                     if getattr(self, name) is not None}
         options = options_of(settings, model=self._model, preset=self.preset, memory=self.memory,

@@ -65,24 +65,27 @@ Plan plan_of(const Dataset& data, Config& config, const spex_fit_options& option
   return fit_plan(input, config, parse_size(options.memory));
 }
 
-std::unique_ptr<spex_run> fit(const spex_dataset& dataset, const spex_fit_options& options,
-                              spex_epoch_function on_epoch, void* user) {
-  Dataset data = built(&dataset);
+// `path` is what the data can be opened by again; without one, the run keeps it.
+std::unique_ptr<spex_run> fit(Dataset data, const std::string& path,
+                              const spex_fit_options& options, spex_epoch_function on_epoch,
+                              void* user) {
   bool stopped = false;
   RunHooks hooks = hooks_of(options, on_epoch, user, stopped);
-  Config config = resolve(settings_of(options, dataset.path), data, hooks.stop);
+  Config config = resolve(settings_of(options, path), data, hooks.stop);
   config.threads = use_threads(config.threads);
   check(config);
-  PreparedData prepared = prepare(data, config.features);
+  std::optional<Dataset> kept;
+  if (path.empty()) kept = data;
+  PreparedData prepared = prepare(std::move(data), config.features);
   Plan plan = plan_of(prepared.data, config, options);
   auto directory = directory_of(options.directory);
-  if (dataset.path.empty()) keep_data(*directory, data);
+  if (kept) keep_data(*directory, *kept);
   RunOptions run = run_options(options, directory->path);
   run.plan = std::move(plan);
   RunResult result = run_training(make_problem(std::move(prepared), config), config, run, hooks);
   if (result.finished && !directory->temporary) write_report(directory->path);
   auto made = open_directory(std::move(directory), result.finished);
-  if (dataset.path.empty()) made->data = std::move(data);
+  made->data = std::move(kept);
   return made;
 }
 
@@ -122,7 +125,16 @@ spex_status spex_fit(const spex_dataset* dataset, const spex_fit_options* option
                      spex_epoch_function on_epoch, void* user, spex_run** run) {
   return computed([&] {
     given(run, "run") =
-        fit(given(dataset, "the data set"), options_of(options), on_epoch, user).release();
+        fit(built(dataset), dataset->path, options_of(options), on_epoch, user).release();
+  });
+}
+
+spex_status spex_fit_file(const char* data, const spex_fit_options* options,
+                          spex_epoch_function on_epoch, void* user, spex_run** run) {
+  return computed([&] {
+    std::string path = &given(data, "the data");
+    given(run, "run") =
+        fit(spex::open_data(path), path, options_of(options), on_epoch, user).release();
   });
 }
 

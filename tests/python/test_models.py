@@ -322,3 +322,15 @@ def test_many_fits_do_not_leak(graph, quick, monkeypatch):
         fit()
     assert resident() - before < 2e6 + 200 * fits
     assert len(os.listdir("/proc/self/fd")) == files
+
+
+def test_training_takes_hardly_more_memory_than_the_program(parts, program, tmp_path):
+    data = tmp_path / "mine.npz"
+    np.savez(data, **parts)
+    code = (f"import spexphormer as sx; m = sx.GCN(epochs=1, threads=1).fit({str(data)!r}); "
+            "print(m.summary_['peak_rss_bytes'])")
+    ours = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    subprocess.run([program, "train", data, "--model", "gcn", "--set", "gcn.epochs=1", "--threads", "1",
+                    "--out", tmp_path / "run"], check=True, capture_output=True)
+    theirs = json.loads((tmp_path / "run" / "summary.json").read_text())["peak_rss_bytes"]
+    assert int(ours.stdout) < theirs + 20e6
