@@ -111,6 +111,32 @@ def test_attention_is_in_the_order_of_the_edges_that_were_given(graph):
         model.attention(layer=99)
 
 
+def tensors_of(path):
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    types = {"U64": "u8", "U32": "u4", "F16": "f2"}
+    header = json.loads(content[8:start])
+    return {name: np.frombuffer(content[start + t["data_offsets"][0]:start + t["data_offsets"][1]],
+                                types[t["dtype"]]).reshape(t["shape"])
+            for name, t in header.items() if name != "__metadata__"}
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_attention_is_what_the_runs_files_say(directed, graph, tmp_path):
+    model = sx.Spexphormer(epochs=1, estimator__epochs=3, degrees=[4, 2], threads=1)
+    model.fit(**vars(graph), directed=directed, out=tmp_path / "run")
+    seen, scores = tensors_of(tmp_path / "run" / "attention.safetensors"), tensors_of(
+        tmp_path / "run" / "scores.safetensors")
+    begins, ends = seen["offsets"][:-1].astype(int), seen["segment_ends"][0].astype(int)
+    for layer in (0, 1):
+        said = {(source, target): score for target in range(200) for source, score in zip(
+            seen["neighbours"][begins[target]:ends[target]],
+            scores[f"layer.{layer}"][begins[target]:ends[target]])}
+        (sources, targets), weights = model.attention(layer)
+        kept = sources != targets  # a loop's weight is that of the loop which every node has
+        assert weights[kept].tolist() == [said[edge] for edge in zip(sources[kept], targets[kept])]
+
+
 def absent_edge(edges):
     there = set(zip(*np.concatenate([edges, edges[::-1]], axis=1).tolist()))
     return np.array([next((i, j) for i in range(200) for j in range(200)
