@@ -89,6 +89,11 @@ typedef struct spex_dataset spex_dataset;
 /* A file, a folder, or a generator's name: what `spex train` takes. */
 SPEX_API spex_status spex_dataset_open(const char* data, spex_dataset** dataset);
 
+/* A file or folder whose edges are kept as `flags` (spex_edge_flags) say, by the readers' rule for
+ * SPEX_DIRECTED: a source looks at its targets. Runs that are kept get a copy of it, as if it had
+ * come from arrays. */
+SPEX_API spex_status spex_dataset_read(const char* path, unsigned flags, spex_dataset** dataset);
+
 /* Tables: an edge list, and features and labels where they are not NULL, as CSV files. They are
  * read now: the files may go. */
 SPEX_API spex_status spex_dataset_open_tables(const char* edges, const char* features,
@@ -167,7 +172,8 @@ typedef enum spex_part {
   SPEX_TRAIN,  /* nodes of a split */
   SPEX_VALIDATION,
   SPEX_TEST,
-  SPEX_EDGE_FEATURES /* [edges, K], in the order of the neighbours */
+  SPEX_EDGE_FEATURES, /* [edges, K], in the order of the neighbours */
+  SPEX_KEYS /* [N]: what its file calls node i; absent where that is i; refused of names */
 } spex_part;
 /* A view, not a copy. `split` counts for the parts of a split. */
 SPEX_API spex_status spex_dataset_part(const spex_dataset* dataset, spex_part part, size_t split,
@@ -198,6 +204,8 @@ typedef struct spex_epoch {
 
 /* Called after each epoch, by the thread that called; not 0: stop now, with everything saved. */
 typedef int (*spex_epoch_function)(const spex_epoch* epoch, void* user);
+/* Asked after each epoch, those of trials included, with the same `user`; not 0: stop. */
+typedef int (*spex_stop_function)(void* user);
 
 typedef struct spex_fit_options {
   size_t size;
@@ -211,12 +219,18 @@ typedef struct spex_fit_options {
   const char* directory;     /* of the run; a temporary one that is freed with it */
   int resume;                /* continue the run in `directory` */
   double checkpoint_seconds; /* 60 */
+  spex_stop_function stop;
 } spex_fit_options;
 
 /* Trains as `spex train` does: the same seed gives the same bytes. A run that a callback stopped
  * is given back, too; it can predict with its best epoch so far. */
 SPEX_API spex_status spex_fit(const spex_dataset* dataset, const spex_fit_options* options,
                               spex_epoch_function on_epoch, void* user, spex_run** run);
+
+/* The same on what spex_dataset_open takes. It needs less memory: nothing is held that the training
+ * does not need. */
+SPEX_API spex_status spex_fit_file(const char* data, const spex_fit_options* options,
+                                   spex_epoch_function on_epoch, void* user, spex_run** run);
 
 /* Trains each of `models` on the same splits and seeds; what `spex compare` prints, as JSON, in
  * `json`, to be freed with spex_text_free. A model's own settings count for that model alone.
@@ -226,6 +240,34 @@ SPEX_API spex_status spex_compare(const spex_dataset* dataset, const char* const
                                   const spex_fit_options* options, spex_epoch_function on_epoch,
                                   void* user, char** json);
 SPEX_API void spex_text_free(char* text);
+
+typedef struct spex_tune_options {
+  size_t size;
+  const char* const* models; /* to search among; none: the one that `spex train` would take */
+  size_t model_count;
+  const size_t* splits; /* stored ones to judge on; none: that of the settings */
+  size_t split_count;
+  size_t seeds;          /* trainings of each finalist on each split: 3, with several splits 1 */
+  size_t trials;         /* at most so many configurations; as time allows */
+  double budget_seconds; /* 600 */
+} spex_tune_options;
+
+/* How far a search is; NaN in `best` and `start`: nothing was trained yet. */
+typedef struct spex_tune_progress {
+  double seconds, budget_seconds;
+  size_t trials;
+  double best, start; /* validation metrics of the best trial and of the default settings */
+  const char* stage;  /* "search" or "finals" */
+} spex_tune_progress;
+/* One call at a time, but by any thread; not 0: stop. The options' `stop`, too, is asked by any. */
+typedef int (*spex_tune_function)(const spex_tune_progress* progress, void* user);
+
+/* Searches for better settings on validation nodes, as `spex tune` does. `json` is what tune.json
+ * holds and, as "best", every setting of the winner, by key; to be freed with spex_text_free. NULL
+ * in it: it was stopped; the same call goes on. */
+SPEX_API spex_status spex_tune(const spex_dataset* dataset, const spex_tune_options* tuning,
+                               const spex_fit_options* options, spex_tune_function on_progress,
+                               void* user, char** json);
 
 /* A run directory, of ours or of `spex train`. */
 SPEX_API spex_status spex_run_load(const char* directory, spex_run** run);
@@ -266,7 +308,8 @@ typedef struct spex_predict_options {
   size_t samples;           /* predictions of so many samples are averaged; 0: 1 */
 } spex_predict_options;
 
-/* A row per entry of `nodes`, in its order; an absent array: all nodes. `options` may be NULL. */
+/* A row per entry of `nodes`, in its order, or per node in a mask; an absent array: all nodes.
+ * `options` may be NULL. */
 SPEX_API spex_status spex_run_predict(spex_run* run, spex_output output, spex_array nodes,
                                       const spex_predict_options* options, spex_result** result);
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from ._library import Error, models, version
 from ._training import compare
 from .dataset import Dataset
-from .graph_model import GraphModel, Model, NotFittedError, class_name, find_class, load
+from .graph_model import GraphModel, Model, NotFittedError, class_name, find_class, load, tune
 
 __all__ = ["Dataset", "Error", "GraphModel", "Model", "NotFittedError", "compare", "load", "models",
-           "version"]
+           "tune", "version"]
 
 if TYPE_CHECKING:  # what __getattr__ gives
     Spexphormer: type[GraphModel]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from typing import Any
 
@@ -26,21 +27,36 @@ def is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
 
 
+def whole(value: Any, what: str, least: int = 0) -> int:
+    """A number that C can count with."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise Error(f"{what}: expected a whole number, got {value!r}") from None
+    if not least <= number < 2**63:
+        raise Error(f"{what}: expected a number from {least}, got {number}")
+    return number
+
+
+def _array_of(value: Any, what: str) -> Any:
+    np = numpy()
+    try:
+        if hasattr(value, "__array__"):
+            value = value.detach() if hasattr(value, "detach") else value
+            return np.asarray(value)
+        return np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:  # on a GPU, ragged, ..
+        raise Error(f"{what}: cannot be read as an array ({error})") from None
+
+
 def to_numpy(value: Any, what: str) -> Any:
     """A NumPy array of what has __array__ or __dlpack__, or is a sequence; no copy where none is needed."""
     np = numpy()
-    if isinstance(value, np.ndarray):
-        array = value
-    elif hasattr(value, "__array__"):
-        value = value.detach() if hasattr(value, "detach") else value
-        array = np.asarray(value)
-    elif hasattr(value, "__dlpack__"):
-        array = np.from_dlpack(value)
-    else:
-        try:
-            array = np.asarray(value)
-        except ValueError as error:
-            raise Error(f"{what}: cannot be read as an array ({error})") from None
+    if np.ma.is_masked(value):
+        raise Error(f"{what}: some entries are masked; fill them first")
+    array = _array_of(value, what)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype("float64")
     if array.dtype.kind == "O":
         raise Error(f"{what}: expected numbers, got objects such as {_example(array)!r}; tables with "
                     "words are read by Dataset.from_tables")
@@ -134,18 +150,24 @@ def edges_of(edge_index: Any) -> Any:
     return edges
 
 
+def labels_in(y: Any) -> Any:
+    """Numbers, or words with "" for unknown."""
+    np = numpy()
+    raw = y.to_numpy() if hasattr(y, "to_numpy") else y
+    array = _array_of(raw, "y")
+    if array.dtype.kind not in "OSU":
+        return to_numpy(raw, "y")
+    if array.ndim != 1:
+        raise Error("y: words as labels are one per node")
+    return np.array(["" if word is None or word != word else str(word) for word in array], dtype=str)
+
+
 def labels_of(y: Any) -> tuple[Any, list[Any] | None]:
     """Numbers, and the classes that they stand for if the labels were words."""
     np = numpy()
-    raw = y.to_numpy() if hasattr(y, "to_numpy") else y
-    array = raw if isinstance(raw, np.ndarray) else None
-    if array is None and not hasattr(y, "__dlpack__"):
-        array = np.asarray(y)
-    if array is None or array.dtype.kind not in "OSU":
-        return to_numpy(raw, "y"), None
-    if array.ndim != 1:
-        raise Error("y: words as labels are one per node")
-    words = np.array(["" if word is None or word != word else str(word) for word in array])
+    words = labels_in(y)
+    if words.dtype.kind != "U":
+        return words, None
     classes, codes = np.unique(words, return_inverse=True)
     codes = codes.astype("int64")
     if len(classes) and classes[0] == "":
@@ -166,11 +188,10 @@ def mask_of(mask: Any, what: str) -> Any:
 
 
 def nodes_of(nodes: Any, what: str = "nodes") -> Any:
-    """Node numbers of a mask, a list or one number."""
-    np = numpy()
-    if nodes is None:
+    """A mask, or the node numbers of a list or of one number."""
+    array = mask_of(nodes, what)
+    if array is None:
         return None
-    array = mask_of(np.atleast_1d(nodes) if np.isscalar(nodes) else nodes, what)
-    if array.ndim != 1:
+    if array.ndim > 1:
         raise Error(f"{what}: expected one dimension, got {array.ndim}")
-    return np.flatnonzero(array) if array.dtype.kind == "b" else array
+    return array.reshape(-1)

@@ -25,7 +25,7 @@ TYPES = {  # of spex_type, by NumPy's names
 NAMES = {number: name for name, number in TYPES.items()}
 TASKS = {None: 0, "classes": 1, "binary_labels": 2, "regression": 3}
 TASK_NAMES = {1: "classes", 2: "binary_labels", 3: "regression"}
-PARTS = {"offsets": 1, "neighbours": 2, "features": 3, "feature_offsets": 4, "feature_columns": 5,
+PARTS = {"keys": 12, "offsets": 1, "neighbours": 2, "features": 3, "feature_offsets": 4, "feature_columns": 5,
          "feature_values": 6, "labels": 7, "train": 8, "validation": 9, "test": 10,
          "edge_features": 11}
 OUTPUTS = {"probabilities": 0, "logits": 1, "embeddings": 2}
@@ -65,7 +65,24 @@ class FitOptions(c.Structure):
     _fields_ = [("size", c.c_size_t), ("model", c.c_char_p), ("preset", c.c_char_p),
                 ("config", c.c_char_p), ("settings", c.POINTER(c.c_char_p)),
                 ("setting_count", c.c_size_t), ("memory", c.c_char_p), ("scores", c.c_char_p),
-                ("directory", c.c_char_p), ("resume", c.c_int), ("checkpoint_seconds", c.c_double)]
+                ("directory", c.c_char_p), ("resume", c.c_int), ("checkpoint_seconds", c.c_double),
+                ("stop", c.c_void_p)]
+
+
+class TuneOptions(c.Structure):
+    _fields_ = [("size", c.c_size_t), ("models", c.POINTER(c.c_char_p)), ("model_count", c.c_size_t),
+                ("splits", c.POINTER(c.c_size_t)), ("split_count", c.c_size_t), ("seeds", c.c_size_t),
+                ("trials", c.c_size_t), ("budget_seconds", c.c_double)]
+
+
+class TuneProgress(c.Structure):
+    _fields_ = [("seconds", c.c_double), ("budget_seconds", c.c_double), ("trials", c.c_size_t),
+                ("best", c.c_double), ("start", c.c_double), ("stage", c.c_char_p)]
+
+    def as_dict(self) -> dict[str, Any]:
+        row = {name: getattr(self, name) for name, _ in self._fields_}
+        row["stage"] = row["stage"].decode()
+        return row
 
 
 class RunFacts(c.Structure):
@@ -80,12 +97,15 @@ class PredictOptions(c.Structure):
 
 
 EpochFunction = c.CFUNCTYPE(c.c_int, c.POINTER(Epoch), c.c_void_p)
+TuneFunction = c.CFUNCTYPE(c.c_int, c.POINTER(TuneProgress), c.c_void_p)
+StopFunction = c.CFUNCTYPE(c.c_int, c.c_void_p)
 LogFunction = c.CFUNCTYPE(None, c.c_char_p, c.c_void_p)
 
 _handle, _text, _count = c.c_void_p, c.c_char_p, c.c_size_t
 _CALLS: dict[str, list[Any]] = {  # what returns a status, and its arguments
     "spex_models": [c.POINTER(_text)],
     "spex_dataset_open": [_text, c.POINTER(_handle)],
+    "spex_dataset_read": [_text, c.c_uint, c.POINTER(_handle)],
     "spex_dataset_open_tables": [_text, _text, _text, c.POINTER(_handle)],
     "spex_dataset_new": [_text, _count, c.POINTER(_handle)],
     "spex_dataset_edges": [_handle, Array, c.c_uint],
@@ -104,8 +124,11 @@ _CALLS: dict[str, list[Any]] = {  # what returns a status, and its arguments
     "spex_dataset_detach": [_handle],
     "spex_dataset_save": [_handle, _text],
     "spex_fit": [_handle, c.POINTER(FitOptions), EpochFunction, c.c_void_p, c.POINTER(_handle)],
+    "spex_fit_file": [_text, c.POINTER(FitOptions), EpochFunction, c.c_void_p, c.POINTER(_handle)],
     "spex_compare": [_handle, c.POINTER(_text), _count, c.POINTER(_count), _count,
                      c.POINTER(FitOptions), EpochFunction, c.c_void_p, c.POINTER(c.c_void_p)],
+    "spex_tune": [_handle, c.POINTER(TuneOptions), c.POINTER(FitOptions), TuneFunction, c.c_void_p,
+                  c.POINTER(c.c_void_p)],
     "spex_run_load": [_text, c.POINTER(_handle)],
     "spex_run_save": [_handle, _text],
     "spex_run_describe": [_handle, c.POINTER(RunFacts)],
@@ -184,19 +207,31 @@ def models() -> dict[str, dict[str, Any]]:
     return {model["name"]: model for model in json.loads(text_of("spex_models"))}
 
 
+def check_model(name: str) -> None:
+    if name not in models():
+        raise Error(f"there is no model {name!r}; there are {', '.join(models())}")
+
+
 def version() -> str:
     return library().spex_version().decode()
 
 
-def on_epoch(callback: Callable[[dict[str, Any]], Any] | None) -> tuple[Any, list[BaseException]]:
-    """The C function for a callback; what the callback raises is kept, and stops the training."""
-    raised: list[BaseException] = []
+def guarded(callback: Callable[[dict[str, Any]], Any], raised: list[BaseException]) -> Any:
+    """A callback for C: what it raises is kept, and ends what calls it."""
 
-    def function(epoch: Any, _: Any) -> int:
+    def function(report: Any, _: Any) -> int:
         try:
-            return int(callback is not None and bool(callback(epoch.contents.as_dict())))
+            return int(bool(callback(report.contents.as_dict())))
         except BaseException as error:  # noqa: BLE001: nothing may pass through C
             raised.append(error)
             return 1
 
-    return EpochFunction(function), raised
+    return function
+
+
+def taken_text(text: Any) -> str:
+    """Text that was given away by the library."""
+    try:
+        return c.string_at(text.value).decode()
+    finally:
+        library().spex_text_free(text)

@@ -7,13 +7,14 @@ import ctypes as c
 import json
 import os
 import signal
-import sys
 import threading
 from typing import Any, Callable, Iterator, Sequence
 
 from . import _library as lib
+from ._arrays import whole
 from ._library import Error
-from .dataset import Dataset, int_list
+from ._progress import make_bar
+from .dataset import Dataset, split_list
 from .run import Run
 
 Callback = Callable[[dict[str, Any]], Any]
@@ -21,6 +22,7 @@ Callback = Callable[[dict[str, Any]], Any]
 
 def toml(value: Any) -> str:
     """A value as settings write it."""
+    value = value.tolist() if hasattr(value, "tolist") else value  # of NumPy
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
@@ -43,42 +45,6 @@ def options_of(settings: dict[str, Any], *, model: str | None = None, preset: st
     return options
 
 
-class _Bar:
-    """A bar per network, by tqdm."""
-
-    def __init__(self, tqdm: Any):
-        self._tqdm, self._bar, self._of = tqdm, None, None
-
-    def __call__(self, epoch: dict[str, Any]) -> None:
-        of = (epoch["phase"], epoch["seed"])
-        if of != self._of:
-            self.close()
-            self._of = of
-            self._bar = self._tqdm(total=epoch["epochs"], initial=epoch["epoch"], desc=epoch["phase"])
-        if epoch["validation"] == epoch["validation"]:
-            self._bar.set_postfix(loss=f"{epoch['train_loss']:.4f}",
-                                  val=f"{100 * epoch['validation']:.2f}%", refresh=False)
-        self._bar.update(1)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-
-def _bar(wanted: bool | None) -> _Bar | None:
-    """wanted None: in a terminal or a notebook, if tqdm is there."""
-    notebook = "ipykernel" in sys.modules
-    if wanted is False or (wanted is None and not notebook and not sys.stderr.isatty()):
-        return None
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        if wanted:
-            raise Error("a progress bar needs tqdm (Debian: python3-tqdm)") from None
-        return None
-    return _Bar(tqdm)
-
-
 @contextlib.contextmanager
 def _interrupts() -> Iterator[list[bool]]:
     """Ctrl-C is remembered rather than raised: it ends the epoch's callback, not the library."""
@@ -95,18 +61,24 @@ def _interrupts() -> Iterator[list[bool]]:
 
 
 @contextlib.contextmanager
-def _watched(callback: Callback | None, progress: bool | None) -> Iterator[tuple[Any, list[Any]]]:
-    bar = _bar(progress)
+def _watched(options: lib.FitOptions, callback: Callback | None,
+             progress: bool | None) -> Iterator[tuple[Any, list[BaseException]]]:
+    """What C is to call after each epoch or trial, and what was raised there or by Ctrl-C."""
+    bar, raised = make_bar(progress), []
+
+    def each(report: dict[str, Any]) -> bool:
+        if bar:
+            bar.show(report)
+        return bool(callback and callback(report))
 
     with _interrupts() as seen:
-        def each(epoch: dict[str, Any]) -> bool:
-            if bar:
-                bar(epoch)
-            return bool(callback and callback(epoch)) or bool(seen)
-
-        function, raised = lib.on_epoch(each)
+        stop = lib.StopFunction(lambda _: int(bool(seen)))
+        options.stop = c.cast(stop, c.c_void_p)
         try:
-            yield function, raised
+            yield lib.guarded(each, raised), raised
+        except Error:
+            if not seen:  # else it says that it was stopped
+                raise
         finally:
             if bar:
                 bar.close()
@@ -114,13 +86,36 @@ def _watched(callback: Callback | None, progress: bool | None) -> Iterator[tuple
         raised.append(KeyboardInterrupt())
 
 
-def fit(data: Dataset, options: lib.FitOptions, callback: Callback | None,
-        progress: bool | None) -> tuple[Run, list[BaseException]]:
-    """The run, and what ended it before its time."""
+def fit(data: Dataset | str, options: lib.FitOptions, callback: Callback | None,
+        progress: bool | None) -> tuple[Run | None, list[BaseException]]:
+    """The run, if it came to that, and what ended it before its time."""
     handle = c.c_void_p()
-    with _watched(callback, progress) as (function, raised):
-        lib.call("spex_fit", data._handle, c.byref(options), function, None, c.byref(handle))
-    return Run(handle, data), raised
+    with _watched(options, callback, progress) as (function, raised):
+        rest = (c.byref(options), lib.EpochFunction(function), None, c.byref(handle))
+        if isinstance(data, str):
+            lib.call("spex_fit_file", data.encode(), *rest)
+        else:
+            lib.call("spex_fit", data._handle, *rest)
+    return Run(handle, data) if handle else None, raised
+
+
+def _settings(seed: int, threads: int | None, settings: dict[str, Any] | None) -> dict[str, Any]:
+    return {"seed": seed, **({} if threads is None else {"threads": threads}), **(settings or {})}
+
+
+def _names(models: Sequence[str] | str | None) -> list[str]:
+    names = [models] if isinstance(models, str) else list(models or [])
+    for name in names:
+        lib.check_model(name)
+    return names
+
+
+def _result(text: Any, raised: list[BaseException]) -> dict[str, Any]:
+    if raised:
+        raise raised[0]
+    if not text.value:
+        raise Error("stopped by the callback; the same call with the same `out` goes on")
+    return json.loads(lib.taken_text(text))
 
 
 def compare(data: Any, models: Sequence[str], *, seeds: int = 1, seed: int = 0,
@@ -145,21 +140,58 @@ def compare(data: Any, models: Sequence[str], *, seeds: int = 1, seed: int = 0,
         it is the best or not told from the best, and every training.
     """
     data = data if isinstance(data, Dataset) else Dataset(data)
-    if splits == "all":
-        splits = range(data.num_splits)
-    own = {"seed": seed, "seeds": seeds, **(settings or {})}
-    if threads is not None:
-        own["threads"] = threads
-    options, text = options_of(own, preset=preset, out=out), c.c_void_p()
-    numbers, count = int_list(splits)
-    with _watched(callback, progress) as (function, raised):
-        lib.call("spex_compare", data._handle, lib.texts(list(models)), len(models), numbers, count,
-                 c.byref(options), function, None, c.byref(text))
+    names, numbers, text = _names(models), split_list(splits, data), c.c_void_p()
+    if not names:
+        raise Error(f"compare: no model is named; there are {', '.join(lib.models())}")
+    options = options_of({"seeds": seeds, **_settings(seed, threads, settings)}, preset=preset, out=out)
+    with _watched(options, callback, progress) as (function, raised):
+        lib.call("spex_compare", data._handle, lib.texts(names), len(names), numbers, len(numbers),
+                 c.byref(options), lib.EpochFunction(function), None, c.byref(text))
+    return _result(text, raised)
+
+
+def _seconds(budget: str | float) -> float:
+    units = {"s": 1, "m": 60, "h": 3600}
+    text = str(budget)
+    try:
+        seconds = float(text[:-1]) * units[text[-1]] if text[-1:] in units else float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise Error(f"budget: expected a time such as 90s, 10m or 1h, got {budget!r}")
+    return seconds
+
+
+def _aside(call: Callable[[], None]) -> None:
+    """Runs it on a thread of its own. A search reports from any thread; this one is free for Ctrl-C."""
+    raised: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            call()
+        except BaseException as error:  # noqa: BLE001: raised below
+            raised.append(error)
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
     if raised:
         raise raised[0]
-    if not text.value:
-        raise Error("stopped by the callback; the same call with the same `out` goes on")
-    try:
-        return json.loads(c.string_at(text.value).decode())
-    finally:
-        lib.library().spex_text_free(text)
+
+
+def search(data: Dataset, models: Sequence[str] | str | None, *, budget: str | float,
+           trials: int | None, seeds: int | None, seed: int, splits: Sequence[int] | str | None,
+           out: Any, preset: str | None, threads: int | None, settings: dict[str, Any] | None,
+           callback: Callback | None, progress: bool | None) -> dict[str, Any]:
+    """What spex_tune gives."""
+    names, numbers, text = _names(models), split_list(splits, data), c.c_void_p()
+    wanted = lib.TuneOptions(
+        c.sizeof(lib.TuneOptions), lib.texts(names), len(names), numbers, len(numbers),
+        0 if seeds is None else whole(seeds, "seeds", 1),
+        0 if trials is None else whole(trials, "trials", 1), _seconds(budget))
+    options = options_of(_settings(seed, threads, settings), preset=preset, out=out)
+    with _watched(options, callback, progress) as (function, raised):
+        report = lib.TuneFunction(function)
+        _aside(lambda: lib.call("spex_tune", data._handle, c.byref(wanted), c.byref(options), report,
+                                None, c.byref(text)))
+    return _result(text, raised)

@@ -26,8 +26,9 @@ class Dataset:
     x : array [N, F] or SciPy sparse matrix, optional
         Features. float32 without gaps is used where it lies; other numbers are converted; a sparse
         matrix stays sparse. Do not change it while the data set or a model trained on it lives.
-    edge_index : integers [2, E] or SciPy sparse matrix [N, N]
-        Row 0 the sources, row 1 the targets; of a matrix, row i holds the targets of i.
+    edge_index : integers [2, E], SciPy sparse matrix [N, N], or a file of edges
+        Row 0 the sources, row 1 the targets; of a matrix, row i holds the targets of i, and its values
+        do not count. A file calls nodes by their numbers from 0; for names there is ``from_tables``.
     y : array [N] or [N, K], optional
         Whole numbers or words: classes, -1, NaN or None for unknown. [N, K] of 0 and 1: so many
         yes-or-no labels. Other numbers: regression, NaN for unknown.
@@ -53,6 +54,10 @@ class Dataset:
                  name: str = "graph"):
         self._kept: list[Any] = []  # arrays that C looks at
         if edge_index is None and arrays.is_path(x):
+            refuse({"y": y, "train_mask": train_mask, "val_mask": val_mask, "test_mask": test_mask,
+                    "edge_attr": edge_attr, "num_nodes": num_nodes, "directed": directed,
+                    "self_loops": self_loops, "duplicates": duplicates, "task": task,
+                    "name": None if name == "graph" else name}, f"{x} brings its own")
             self._open(os.fspath(x))
             return
         if edge_index is None and hasattr(x, "edge_index"):
@@ -61,20 +66,22 @@ class Dataset:
             own = {"y": y, "train_mask": train_mask, "val_mask": val_mask, "test_mask": test_mask,
                    "edge_attr": edge_attr}
             given.update({key: value for key, value in own.items() if value is not None})
-            num_nodes = num_nodes or _attribute(x, "num_nodes")
+            num_nodes = _attribute(x, "num_nodes") if num_nodes is None else num_nodes
             x, edge_index, y = given["x"], given["edge_index"], given["y"]
             train_mask, val_mask = given["train_mask"], given["val_mask"]
             test_mask, edge_attr = given["test_mask"], given["edge_attr"]
         if edge_index is None:
             raise Error("a data set needs edge_index: integers [2, edges] or a sparse matrix")
         if arrays.is_path(edge_index):
-            edge_index = Dataset(edge_index).edge_index
+            edge_index, own = _edges_in(edge_index)
+            edge_attr = own if edge_attr is None else edge_attr
         if task not in lib.TASKS:
             raise Error(f"task: there is no {task!r}; there are classes, binary_labels, regression")
         flags = (lib.DIRECTED * bool(directed) | lib.KEEP_SELF_LOOPS * bool(self_loops)
                  | lib.KEEP_DUPLICATES * bool(duplicates))
+        nodes = 0 if num_nodes is None else arrays.whole(num_nodes, "num_nodes", 1)
         handle = c.c_void_p()
-        lib.call("spex_dataset_new", name.encode(), int(num_nodes or 0), c.byref(handle))
+        lib.call("spex_dataset_new", name.encode(), nodes, c.byref(handle))
         self._own(handle)
         self._edges(edge_index, flags)
         if edge_attr is not None:
@@ -275,17 +282,34 @@ def _attribute(data: Any, name: str) -> Any:
         return None
 
 
-def as_dataset(data: Any, edge_index: Any, y: Any, **parts: Any) -> Dataset:
-    """What fit was given, as a data set."""
-    if isinstance(data, Dataset):
-        given = [name for name, value in {"edge_index": edge_index, "y": y, **parts}.items()
-                 if value is not None and value is not False]
-        if given:
-            raise Error(f"{', '.join(given)}: a Dataset brings its own; give them to Dataset")
-        return data
-    return Dataset(data, edge_index, y, **parts)
+def _edges_in(path: Any) -> tuple[Any, Any]:
+    """The edges of a file as they stand there, by the numbers that it calls nodes, and their features."""
+    handle = c.c_void_p()
+    flags = lib.DIRECTED | lib.KEEP_SELF_LOOPS | lib.KEEP_DUPLICATES
+    lib.call("spex_dataset_read", os.fspath(path).encode(), flags, c.byref(handle))
+    opened = Dataset._of(handle)
+    edges, keys = opened.edge_index[::-1], opened._part("keys")  # in a file, the source is the row
+    return edges if keys is None else keys.astype("int64")[edges], opened._part("edge_features")
 
 
-def int_list(values: Sequence[int] | None) -> Any:
-    values = list(values or [])
-    return (c.c_size_t * max(1, len(values)))(*values), len(values)
+def refuse(parts: dict[str, Any], why: str) -> None:
+    """For what is said beside data that has it already."""
+    given = [name for name, value in parts.items() if value is not None and value is not False]
+    if given:
+        raise Error(f"{', '.join(given)}: {why}; make a Dataset of its x, edge_index and y, and these")
+
+
+def data_of(data: Any, edge_index: Any, y: Any, **parts: Any) -> Dataset | str:
+    """What fit was given, as a data set, or the path of one."""
+    if not isinstance(data, Dataset) and (edge_index is not None or not arrays.is_path(data)):
+        return Dataset(data, edge_index, y, **parts)
+    path = None if isinstance(data, Dataset) else os.fspath(data)
+    refuse({"edge_index": edge_index, "y": y, **parts}, f"{path or 'a Dataset'} brings its own")
+    return path or data
+
+
+def split_list(splits: Sequence[int] | str | None, data: Dataset) -> Any:
+    if isinstance(splits, str) and splits == "all":
+        splits = range(data.num_splits)
+    numbers = [arrays.whole(split, "splits") for split in splits or []]
+    return (c.c_size_t * len(numbers))(*numbers)

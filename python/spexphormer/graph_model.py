@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import json
 import keyword
 import os
 import tempfile
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 from . import _arrays as arrays
 from . import _library as lib
 from ._library import Error
-from ._training import Callback, fit as train, options_of
-from .dataset import Dataset, as_dataset
+from ._training import Callback, fit as train, options_of, search
+from .dataset import Dataset, data_of
 from .run import Run
 
 _GENERAL = {  # parameters of every model beside its settings
@@ -66,7 +67,7 @@ class GraphModel:
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
         changed = [f"{name}={value!r}" for name, value in self.get_params().items()
-                   if value is not defaults[name] and value != defaults[name]]
+                   if repr(value) != repr(defaults[name])]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     # Training.
@@ -92,17 +93,18 @@ class GraphModel:
         Ctrl-C stops after the epoch, saves everything, and raises KeyboardInterrupt; the model can
         predict with the best epoch so far.
         """
-        data = as_dataset(x, edge_index, y, train_mask=train_mask, val_mask=val_mask,
-                          test_mask=test_mask, edge_attr=edge_attr, num_nodes=num_nodes,
-                          directed=directed, self_loops=self_loops, duplicates=duplicates,
-                          task=task, **({} if name == "graph" else {"name": name}))
+        data = data_of(x, edge_index, y, train_mask=train_mask, val_mask=val_mask,
+                       test_mask=test_mask, edge_attr=edge_attr, num_nodes=num_nodes,
+                       directed=directed, self_loops=self_loops, duplicates=duplicates,
+                       task=task, **({} if name == "graph" else {"name": name}))
         settings = {key: getattr(self, name) for name, key in self._keys.items()
                     if getattr(self, name) is not None}
         options = options_of(settings, model=self._model, preset=self.preset, memory=self.memory,
                              out=out, resume=resume, scores=scores)
         run, raised = train(data, options, callback, self.progress)
-        self._take(run)
-        self._edges = getattr(data, "_given_edges", None)
+        if run is not None:
+            self._take(run)
+            self._edges = getattr(data, "_given_edges", None)
         if raised:
             raise raised[0]
         return self
@@ -190,7 +192,7 @@ class GraphModel:
         edges = self._edges if edge_index is None else arrays.edges_of(edge_index)
         if edges is None:
             edges = run.dataset().edge_index
-        return edges, run.attention(layer, edges)
+        return edges, run.attention(arrays.whole(layer, "layer"), edges)
 
     def score(self, y: Any = None, mask: Any = None, *, data: Any = None) -> float:
         """The share of right classes (of labels: the mean over labels), or R² of a regression.
@@ -198,22 +200,18 @@ class GraphModel:
         y : labels of all nodes, or of those in `mask`; None: the data set's own. Unknown ones are
         left out.
         """
-        np = arrays.numpy()
         run = self._fitted()
         nodes = arrays.nodes_of(mask, "mask")
+        if data is not None and not isinstance(data, Dataset):
+            data = Dataset(data)
+        graph = data or run.dataset()
         predicted = self.predict(nodes, data=data)
-        if y is None:
-            y = (data if isinstance(data, Dataset) else run.dataset()).y
-            if self.task_ == "classes":
-                y = np.where(y >= 0, y, -1)
-                known = y >= 0
-                y = np.where(known, self.classes_[np.maximum(y, 0)], _unknown(self.classes_))
-        y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-        if nodes is not None and len(y) != len(nodes):
-            y = y[nodes]
-        if len(y) != len(predicted):
-            raise Error(f"score: {len(y)} labels for {len(predicted)} predictions")
-        return _score(self.task_, y, predicted, self.classes_ if self.task_ == "classes" else None)
+        truth = _labels_in(graph, self.task_) if y is None else arrays.labels_in(y)
+        if nodes is not None and len(truth) == graph.num_nodes:
+            truth = truth[nodes]
+        if len(truth) != len(predicted):
+            raise Error(f"score: {len(truth)} labels for {len(predicted)} predictions")
+        return _score(self.task_, truth, predicted)
 
     # Keeping.
 
@@ -249,15 +247,24 @@ def _classes(names: list[str]) -> Any:
     return np.arange(len(names)) if names == [str(i) for i in range(len(names))] else np.array(names)
 
 
-def _unknown(classes: Any) -> Any:
-    return -1 if classes.dtype.kind == "i" else ""
+def _labels_in(data: Dataset, task: str) -> Any:
+    """The labels of a data set; classes by their names, if those are no numbers."""
+    np = arrays.numpy()
+    if data.y is None:
+        raise Error(f"score: {data.name} has no labels; give y")
+    if task != "classes":
+        return data.y
+    names = _classes(data.class_names)
+    return np.where(data.y >= 0, names[np.maximum(data.y, 0)], "" if names.dtype.kind == "U" else -1)
 
 
-def _score(task: str, y: Any, predicted: Any, classes: Any) -> float:
+def _score(task: str, y: Any, predicted: Any) -> float:
     np = arrays.numpy()
     if task == "classes":
-        known = np.isin(y, classes)
-        return float(np.mean(y[known] == predicted[known])) if known.any() else float("nan")
+        known = (y != "") if y.dtype.kind == "U" else (y >= 0)  # NaN is not
+        if predicted.dtype.kind != y.dtype.kind and "U" in (predicted.dtype.kind, y.dtype.kind):
+            y, predicted = y.astype(str), predicted.astype(str)
+        return float(np.mean((y == predicted)[known])) if known.any() else float("nan")
     y = y.astype(float).reshape(len(y), -1)
     predicted = predicted.reshape(len(y), -1)
     known = ~np.isnan(y) & (y >= 0 if task == "binary_labels" else True)
@@ -320,10 +327,8 @@ def _initialiser(names: dict[str, Any]) -> Any:
 @lru_cache(maxsize=None)
 def class_of(model: str) -> type[GraphModel]:
     """The class of a model, made from the library's list of its settings."""
-    known = lib.models()
-    if model not in known:
-        raise Error(f"there is no model {model!r}; there are {', '.join(known)}")
-    described = known[model]
+    lib.check_model(model)
+    described = lib.models()[model]
     keys = {_parameter_of(model, s["key"]): s["key"] for s in described["settings"]
             if s["key"] not in _HIDDEN}
     defaults = {name: default for name, (default, _) in _GENERAL.items()}
@@ -346,6 +351,45 @@ def find_class(name: str) -> type[GraphModel] | None:
 def Model(name: str, **params: Any) -> GraphModel:
     """Any model by the name that ``spex models`` lists: ``Model("exphormer-gcn", width=64)``."""
     return class_of(name)(**params)
+
+
+def tune(data: Any, models: Sequence[str] | str | None = None, *, budget: str | float = "10m",
+         trials: int | None = None, seeds: int | None = None, seed: int = 0,
+         splits: Sequence[int] | str | None = None, out: Any = None, preset: str | None = None,
+         threads: int | None = None, settings: dict[str, Any] | None = None,
+         callback: Callback | None = None, progress: bool | None = None) -> dict[str, Any]:
+    """Searches for better settings on validation nodes, as ``spex tune`` does.
+
+    Parameters
+    ----------
+    data : Dataset, or what Dataset takes as its first argument
+    models : names to search among; None: the one that ``spex train`` would take
+    budget : time for all of it: "90s", "10m", "1h", or seconds
+    trials : at most so many configurations; None: as time allows
+    seeds : trainings of each finalist on each split; None: 3, with several splits 1
+    splits : stored splits to judge on, or "all"; None: the first
+    out : a folder for best.toml, the trials and a page; the same call goes on where it was stopped.
+        None: a temporary one
+    settings : to start from, such as {"gcn.width": 64}
+    callback : called after each training, by any thread, with a dict: stage, seconds, budget_seconds,
+        trials, best and start (validation metrics); something true stops the search
+
+    Returns
+    -------
+    dict
+        best: an untrained model with the winner's settings. The rest is what tune.json holds: trials,
+        finals, winner (a trial; 0: the default is kept), test_mean and test_std of the winner, ..
+        Test nodes are looked at once, in the end, for the winner.
+    """
+    data = data if isinstance(data, Dataset) else Dataset(data)
+    table = search(data, models, budget=budget, trials=trials, seeds=seeds, seed=seed, splits=splits,
+                   out=out, preset=preset, threads=threads, settings=settings, callback=callback,
+                   progress=progress)
+    said = {key: json.loads(value) for key, value in table["best"].items()}
+    keys = class_of(said["model"])._keys
+    params = {name: said[key] for name, key in keys.items() if said[key] != "" and key != "threads"}
+    table["best"] = class_of(said["model"])(preset="none", threads=threads, **params)
+    return table
 
 
 def load(directory: str | os.PathLike[str]) -> GraphModel:

@@ -60,7 +60,8 @@ class Run:
     def predict(self, output: str, nodes: Any, data: Dataset | None, batch: int,
                 samples: int) -> Any:
         options = lib.PredictOptions(c.sizeof(lib.PredictOptions),
-                                     data._handle if data is not None else None, batch, samples)
+                                     data._handle if data is not None else None,
+                                     arrays.whole(batch, "batch"), arrays.whole(samples, "samples", 1))
         ids, result = arrays.nodes_of(nodes), c.c_void_p()
         lib.call("spex_run_predict", self._handle, lib.OUTPUTS[output], arrays.view(ids, "nodes"),
                  c.byref(options), c.byref(result))

@@ -94,14 +94,13 @@ Labels classes_of(const spex_array& labels, const std::string& name) {
   visit(labels, [&](auto element) {
     for (size_t i = 0; i < classes.size(); ++i) {
       auto value = element(i, 0);
-      if constexpr (std::is_floating_point_v<decltype(value)>) {
-        require(!known(value) || value == std::floor(value),
-                "the label of node {} is {}, expected a class: a whole number, or NaN for unknown",
-                i, value);
-        classes[i] = known(value) ? static_cast<int64_t>(value) : -1;
-      } else {
-        classes[i] = static_cast<int64_t>(value);
-      }
+      auto number = static_cast<double>(value);
+      require(
+          !known(number) || (number == std::floor(number) && std::abs(number) <= INT32_MAX),
+          "the label of node {} is {}, expected a class: a whole number from 0, or -1 or NaN for "
+          "unknown",
+          i, value);
+      classes[i] = known(number) ? static_cast<int64_t>(number) : -1;
     }
   });
   return class_labels(classes, name);
@@ -122,7 +121,9 @@ Labels numbers_of(const spex_array& labels, Task task) {
 }
 
 SharedArray<NodeId> listed_nodes(const spex_array& part, const char* what, size_t nodes) {
-  check_integers(part, what, 1);
+  require(part.dimensions == 1 && is_integer(part),
+          "{}: expected true and false, [nodes] or [nodes, splits], or a list of node numbers",
+          what);
   std::vector<NodeId> ids(rows(part));
   visit(part, [&](auto element) {
     for (size_t i = 0; i < ids.size(); ++i)
@@ -130,7 +131,8 @@ SharedArray<NodeId> listed_nodes(const spex_array& part, const char* what, size_
   });
   std::sort(ids.begin(), ids.end());
   auto twice = std::adjacent_find(ids.begin(), ids.end());
-  require(twice == ids.end(), "{}: node {} stands there twice", what,
+  require(twice == ids.end(),
+          "{}: node {} stands there twice; a mask is of true and false, not of numbers", what,
           twice == ids.end() ? 0 : *twice);
   return share(std::move(ids));
 }

@@ -58,6 +58,13 @@ spex_array split_part(const Dataset& data, spex_part part, size_t number) {
   return view(nodes.span(), SPEX_UINT32);
 }
 
+spex_array key_part(const Dataset& data) {
+  require(!data.keys.are_text(), "{} calls its nodes by names, such as {}, not by numbers",
+          data.name, data.keys.of(0));
+  if (data.keys.empty()) return {};
+  return view(data.keys.numbers.span(), SPEX_UINT64);
+}
+
 spex_array part_of(const Dataset& data, spex_part part, size_t split) {
   switch (part) {
     case SPEX_OFFSETS:
@@ -78,6 +85,8 @@ spex_array part_of(const Dataset& data, spex_part part, size_t split) {
     case SPEX_EDGE_FEATURES:
       if (data.edge_feature_count == 0) return {};
       return view(data.edge_features.span(), SPEX_FLOAT32, data.edge_feature_count);
+    case SPEX_KEYS:
+      return key_part(data);
   }
   fail("a data set has no part {}", static_cast<int>(part));
 }
@@ -111,6 +120,13 @@ spex_status spex_dataset_open(const char* data, spex_dataset** dataset) {
   return computed([&] {
     std::string path = &given(data, "the data");
     given(dataset, "dataset") = wrap(spex::open_data(path), path).release();
+  });
+}
+
+spex_status spex_dataset_read(const char* path, unsigned flags, spex_dataset** dataset) {
+  return computed([&] {
+    auto data = spex::read_dataset(&given(path, "the path"), spex::edge_options(flags));
+    given(dataset, "dataset") = wrap(std::move(data), "").release();
   });
 }
 

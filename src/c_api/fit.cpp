@@ -6,10 +6,9 @@
 #include <spex/report/report.h>
 #include <spex/run/compare.h>
 #include <spex/run/run.h>
-#include <spex/run/settings.h>
-#include <stdlib.h>
 
 #include "c_api/handles.h"
+#include "c_api/requests.h"
 
 namespace spex::c_api {
 namespace {
@@ -17,33 +16,18 @@ namespace {
 namespace fs = std::filesystem;
 using Directory = spex_run::Directory;
 
-RunSettings settings_of(const spex_fit_options& options, const std::string& path) {
-  RunSettings settings;
-  settings.data = path;
-  if (options.preset) settings.preset = options.preset;
-  if (options.config) settings.config_file = options.config;
-  if (options.model) settings.model = options.model;
-  for (size_t i = 0; i < options.setting_count; ++i)
-    settings.assignments.emplace_back(&given(options.settings[i], "a setting"));
-  return settings;
-}
-
-std::unique_ptr<Directory> directory_of(const char* wanted) {
-  if (wanted && *wanted) return std::make_unique<Directory>(fs::absolute(wanted), false);
-  std::string name = fs::temp_directory_path() / "spex-run-XXXXXX";
-  require(mkdtemp(name.data()) != nullptr, "cannot make a temporary folder like {}: {}", name,
-          std::strerror(errno));
-  return std::make_unique<Directory>(name, true);
-}
-
-RunHooks hooks_of(spex_epoch_function on_epoch, void* user, bool& stopped) {
+RunHooks hooks_of(const spex_fit_options& options, spex_epoch_function on_epoch, void* user,
+                  bool& stopped) {
   RunHooks hooks;
-  if (!on_epoch) return hooks;
-  hooks.on_epoch = [=, &stopped](const EpochRecord& record, size_t epochs) {
-    spex_epoch epoch = epoch_of(record, epochs);
-    stopped = on_epoch(&epoch, user) != 0 || stopped;
+  if (on_epoch)
+    hooks.on_epoch = [=, &stopped](const EpochRecord& record, size_t epochs) {
+      spex_epoch epoch = epoch_of(record, epochs);
+      stopped = on_epoch(&epoch, user) != 0 || stopped;
+    };
+  hooks.stop = [=, stop = options.stop, &stopped] {
+    stopped = stopped || (stop && stop(user) != 0);
+    return stopped;
   };
-  hooks.stop = [&stopped] { return stopped; };
   return hooks;
 }
 
@@ -68,6 +52,7 @@ RunOptions run_options(const spex_fit_options& options, const fs::path& out) {
   RunOptions run;
   run.out = out;
   run.resume = options.resume != 0;
+  run.version = SPEX_VERSION;
   if (options.scores) run.scores = options.scores;
   if (options.checkpoint_seconds > 0) run.checkpoint_seconds = options.checkpoint_seconds;
   return run;
@@ -80,23 +65,27 @@ Plan plan_of(const Dataset& data, Config& config, const spex_fit_options& option
   return fit_plan(input, config, parse_size(options.memory));
 }
 
-std::unique_ptr<spex_run> fit(const spex_dataset& dataset, const spex_fit_options& options,
-                              spex_epoch_function on_epoch, void* user) {
-  Dataset data = built(&dataset);
-  Config config = resolve(settings_of(options, dataset.path), data);
+// `path` is what the data can be opened by again; without one, the run keeps it.
+std::unique_ptr<spex_run> fit(Dataset data, const std::string& path,
+                              const spex_fit_options& options, spex_epoch_function on_epoch,
+                              void* user) {
+  bool stopped = false;
+  RunHooks hooks = hooks_of(options, on_epoch, user, stopped);
+  Config config = resolve(settings_of(options, path), data, hooks.stop);
   config.threads = use_threads(config.threads);
   check(config);
-  PreparedData prepared = prepare(data, config.features);
+  std::optional<Dataset> kept;
+  if (path.empty()) kept = data;
+  PreparedData prepared = prepare(std::move(data), config.features);
   Plan plan = plan_of(prepared.data, config, options);
   auto directory = directory_of(options.directory);
-  if (dataset.path.empty()) keep_data(*directory, data);
+  if (kept) keep_data(*directory, *kept);
   RunOptions run = run_options(options, directory->path);
   run.plan = std::move(plan);
-  bool stopped = false;
-  RunResult result = run_training(make_problem(std::move(prepared), config), config, run,
-                                  hooks_of(on_epoch, user, stopped));
+  RunResult result = run_training(make_problem(std::move(prepared), config), config, run, hooks);
+  if (result.finished && !directory->temporary) write_report(directory->path);
   auto made = open_directory(std::move(directory), result.finished);
-  if (dataset.path.empty()) made->data = std::move(data);
+  made->data = std::move(kept);
   return made;
 }
 
@@ -107,15 +96,14 @@ std::string compare(const spex_dataset& dataset, const std::vector<std::string>&
   auto directory = directory_of(options.directory);
   CompareRequest request;
   request.out = directory->path;
-  for (size_t split : splits)
-    require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
-            data.splits.size());
-  request.configs =
-      resolve_each(settings_of(options, shared_data(*directory, dataset)), models, splits, data);
+  check_splits(splits, data);
+  bool stopped = false;
+  RunHooks hooks = hooks_of(options, on_epoch, user, stopped);
+  request.configs = resolve_each(settings_of(options, shared_data(*directory, dataset)), models,
+                                 splits, data, hooks.stop);
   for (Config& config : request.configs) config.threads = use_threads(config.threads);
   if (options.checkpoint_seconds > 0) request.checkpoint_seconds = options.checkpoint_seconds;
-  bool stopped = false;
-  auto comparison = compare_models(data, request, hooks_of(on_epoch, user, stopped));
+  auto comparison = compare_models(data, request, hooks);
   if (!comparison) return "";
   write_text(request.out / "compare.html", render_comparison(*comparison));
   return to_json(*comparison);
@@ -131,18 +119,22 @@ spex_epoch epoch_of(const EpochRecord& r, size_t epochs) {
 
 }  // namespace spex::c_api
 
-spex_run::Directory::~Directory() {
-  std::error_code ignored;
-  if (temporary) std::filesystem::remove_all(path, ignored);
-}
-
 using namespace spex::c_api;  // NOLINT
 
 spex_status spex_fit(const spex_dataset* dataset, const spex_fit_options* options,
                      spex_epoch_function on_epoch, void* user, spex_run** run) {
   return computed([&] {
     given(run, "run") =
-        fit(given(dataset, "the data set"), options_of(options), on_epoch, user).release();
+        fit(built(dataset), dataset->path, options_of(options), on_epoch, user).release();
+  });
+}
+
+spex_status spex_fit_file(const char* data, const spex_fit_options* options,
+                          spex_epoch_function on_epoch, void* user, spex_run** run) {
+  return computed([&] {
+    std::string path = &given(data, "the data");
+    given(run, "run") =
+        fit(spex::open_data(path), path, options_of(options), on_epoch, user).release();
   });
 }
 
@@ -154,8 +146,6 @@ spex_status spex_compare(const spex_dataset* dataset, const char* const* models,
     for (size_t i = 0; i < model_count; ++i) names.emplace_back(&given(models[i], "a model"));
     std::string text = compare(given(dataset, "the data set"), names,
                                {splits, splits + split_count}, options_of(options), on_epoch, user);
-    char* out = nullptr;
-    if (!text.empty()) out = std::strcpy(new char[text.size() + 1], text.c_str());
-    given(json, "json") = out;
+    given(json, "json") = handed_out(text);
   });
 }

@@ -96,6 +96,14 @@ void add_edge_features(Draft& draft, const spex_array& values) {
 }  // namespace
 }  // namespace c_api
 
+ReadOptions edge_options(unsigned flags) {
+  ReadOptions options;
+  options.undirected = !(flags & SPEX_DIRECTED);
+  options.drop_self_loops = !(flags & SPEX_KEEP_SELF_LOOPS);
+  options.drop_duplicates = !(flags & SPEX_KEEP_DUPLICATES);
+  return options;
+}
+
 Dataset build(const DatasetParts& parts) {
   using namespace c_api;  // NOLINT
   bool matrix = present(parts.adjacency_offsets);
@@ -114,11 +122,7 @@ Dataset build(const DatasetParts& parts) {
   draft.labels = labels_of(parts, draft.nodes);
   draft.class_names = parts.class_names;
   draft.splits = splits_of(parts, draft.nodes);
-  ReadOptions options;
-  options.undirected = !(parts.edge_flags & SPEX_DIRECTED);
-  options.drop_self_loops = !(parts.edge_flags & SPEX_KEEP_SELF_LOOPS);
-  options.drop_duplicates = !(parts.edge_flags & SPEX_KEEP_DUPLICATES);
-  Dataset data = finish(std::move(draft), options);
+  Dataset data = finish(std::move(draft), edge_options(parts.edge_flags));
   data.name = parts.name;
   return data;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <spex/data/dataset.h>
+#include <spex/data/reader.h>
 #include <spex/spex.h>
 
 #include <string>
@@ -24,6 +25,8 @@ struct DatasetParts {
   std::vector<std::string> class_names;
   spex_array train{}, validation{}, test{};
 };
+
+ReadOptions edge_options(unsigned flags);  // spex_edge_flags
 
 // Throws, naming the part and the place, for whatever cannot be used.
 Dataset build(const DatasetParts& parts);

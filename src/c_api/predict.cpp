@@ -29,6 +29,14 @@ std::vector<NodeId> nodes_of(const spex_array& array, size_t count) {
   std::vector<NodeId> nodes(count);
   std::iota(nodes.begin(), nodes.end(), 0U);
   if (!present(array)) return nodes;
+  if (array.type == SPEX_BOOL) {
+    check_array(array, "the nodes", 1, 1);
+    require(rows(array) == count, "the nodes: a mask of {} for {} nodes", rows(array), count);
+    visit(array, [&](auto element) {
+      std::erase_if(nodes, [&](NodeId node) { return element(node) == 0; });
+    });
+    return nodes;
+  }
   check_integers(array, "the nodes", 1);
   nodes.resize(rows(array));
   visit(array, [&](auto element) {

@@ -4,6 +4,7 @@
 #include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/core/text.h>
+#include <spex/core/threads.h>
 #include <spex/data/generators.h>
 #include <spex/data/splits.h>
 #include <spex/run/defaults.h>
@@ -65,14 +66,16 @@ std::string wanted_model(const RunSettings& s, const Dataset& data, bool preset)
   return open && !sets_another_model(s, chosen) ? chosen : config.model;
 }
 
-// The split that the run will use, which defaults may be judged by.
-SplitConfig wanted_split(const RunSettings& s, const std::string& model) {
+// What trials of defaults need to know: the split that the run will use, and its threads.
+Config wanted_trials(const RunSettings& s, const std::string& model) {
   Config config(model);
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
   for (const std::string& assignment : s.assignments)
-    if (assignment.starts_with("split.")) apply_setting(config, assignment);
+    if (assignment.starts_with("split.") || assignment.starts_with("threads="))
+      apply_setting(config, assignment);
   if (s.split) config.split.index = *s.split;
-  return config.split;
+  if (s.threads) config.threads = *s.threads;
+  return config;
 }
 
 }  // namespace
@@ -102,7 +105,9 @@ Config resolve(const RunSettings& s, const Dataset& data, const std::function<bo
     apply_preset(config, own_preset ? data.name : s.preset);
     log("preset {}", config.preset);
   } else if (s.config_file.empty() || !tries_shapes(model)) {  // a file says what shape it wants
-    config = default_config(data, model, wanted_split(s, model), stop);
+    Config trials = wanted_trials(s, model);
+    use_threads(trials.threads);
+    config = default_config(data, model, trials.split, stop);
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
   for (const std::string& assignment : s.assignments)

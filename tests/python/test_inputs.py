@@ -1,5 +1,8 @@
 """Whatever form a graph comes in, the same network comes out."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 import spexphormer as sx
@@ -29,14 +32,23 @@ class OnlyDlpack:
         return self._array.__dlpack_device__()
 
 
+def edge_file(parts):
+    """Named by numbers; nodes without an edge are not named at all."""
+    path = Path(tempfile.mkdtemp()) / "edges.csv"
+    np.savetxt(path, parts["edge_index"].T, "%d", ",", header="source,target", comments="")
+    return path
+
+
 FORMS = {
     "int32 edges": lambda p: p.update(edge_index=p["edge_index"].astype("int32")),
     "Fortran order": lambda p: p.update(edge_index=np.asfortranarray(p["edge_index"])),
     "sparse adjacency": lambda p: p.update(edge_index=scipy_sparse.coo_matrix(
         (np.ones(p["edge_index"].shape[1]), tuple(p["edge_index"])), shape=(len(p["x"]),) * 2)),
+    "a file of edges": lambda p: p.update(edge_index=edge_file(p)),
     "float64 features": lambda p: p.update(x=p["x"].astype("float64")),
     "gaps between rows": lambda p: p.update(x=np.hstack([p["x"], p["x"]])[:, :p["x"].shape[1]]),
     "backwards in memory": lambda p: p.update(x=np.ascontiguousarray(p["x"][::-1])[::-1]),
+    "wide floats": lambda p: p.update(x=p["x"].astype("longdouble")),
     "big-endian features": lambda p: p.update(x=p["x"].astype(">f4")),
     "features by dlpack": lambda p: p.update(x=OnlyDlpack(p["x"])),
     "labels with NaN": lambda p: p.update(y=np.where(p["test_mask"], np.nan, p["y"])),
@@ -95,6 +107,24 @@ def test_direction_self_loops_and_duplicates_are_what_is_said(graph):
     assert kept(directed=True) == [(0, 1), (1, 0), (2, 3)]
     assert kept(directed=True, self_loops=True) == [(0, 1), (1, 0), (1, 1), (2, 3)]
     assert kept(directed=True, duplicates=True) == [(0, 1), (0, 1), (1, 0), (2, 3)]
+
+
+def test_a_file_of_edges_keeps_its_numbers_and_follows_the_keywords(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target,weight\n7,2,0.5\n2,2,1\n5,7,2\n")  # 0, 1, 3, 4 and 6 are alone
+
+    def kept(**how):
+        return sorted(zip(*sx.Dataset(np.ones((8, 1)), path, **how).edge_index.tolist()))
+
+    assert kept() == [(2, 7), (5, 7), (7, 2), (7, 5)]
+    assert kept(directed=True, self_loops=True) == [(2, 2), (5, 7), (7, 2)]
+    assert sx.Dataset(np.ones((8, 1)), path)._part("edge_features").shape == (4, 1)
+    with pytest.raises(sx.Error, match="names node 7, but nodes are 0 to 6"):
+        sx.Dataset(np.ones((7, 1)), path)
+    assert sx.Dataset(path).keys == ["2", "5", "7"]
+    path.write_text("source,target\nann,bob\n")
+    with pytest.raises(sx.Error, match="by names, such as ann"):
+        sx.Dataset(np.ones((2, 1)), path)
 
 
 def test_words_are_classes_and_come_back_as_words(parts, quick):

@@ -2,12 +2,14 @@
 
 import inspect
 import json
+import multiprocessing
 import os
 import pickle
 import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,9 +34,35 @@ def test_every_model_has_a_class_with_its_settings():
     assert sx.GCN is sx.Gcn and "Spexphormer" in dir(sx)
 
 
+def test_a_score_is_of_the_nodes_that_are_named(graph, trained):
+    right = trained.predict() == graph.y
+    order = np.random.default_rng(1).permutation(200)  # as many as all nodes, in another order
+    assert trained.score(graph.y, mask=order) == pytest.approx(right.mean())
+    some = order[:50]
+    for y in (graph.y, graph.y[some]):
+        assert trained.score(y, mask=some) == pytest.approx(right[some].mean())
+    partly = np.where(np.arange(200) < 100, graph.y, np.nan)
+    assert trained.score(partly) == pytest.approx(right[:100].mean())
+    other = np.where(np.arange(200) < 100, graph.y, 3)  # a class that it does not know is a mistake
+    assert trained.score(other) == pytest.approx(right[:100].sum() / 200)
+
+
+def test_a_score_on_another_graph_is_by_its_own_labels(parts, quick):
+    words = np.array(["ant", "bee", "cow"])
+    model = quick(epochs=30).fit(**{**parts, "y": words[parts["y"]]})
+    known = parts["y"] > 0  # of this graph the first class is "bee"
+    other = {**parts, "y": np.where(known, words[parts["y"]], "")}
+    right = (model.predict() == words[parts["y"]])[known].mean()
+    assert model.score(data=sx.Dataset(**other)) == pytest.approx(right)
+    assert model.score(data=SimpleNamespace(**other)) == pytest.approx(right)
+    digits = quick(epochs=30).fit(**{**parts, "y": parts["y"].astype(str)})
+    assert digits.score(parts["y"].astype(str)) == digits.score() > 0.8
+
+
 def test_parameters_are_only_stored(quick):
     model = sx.Spexphormer(width=16, estimator__epochs=3, degrees=(4, 2))
     assert model.get_params()["degrees"] == (4, 2) and model.set_params(seed=4).seed == 4
+    assert "array" in repr(sx.Spexphormer(degrees=np.array([4, 2])))
     assert "width=16" in repr(model)
     assert set(model.get_params()) == set(inspect.signature(sx.Spexphormer).parameters)
 
@@ -81,6 +109,32 @@ def test_attention_is_in_the_order_of_the_edges_that_were_given(graph):
     assert np.isnan(model.attention(edge_index=absent_edge(edges))[1]).all()
     with pytest.raises(sx.Error, match="no layer 99"):
         model.attention(layer=99)
+
+
+def tensors_of(path):
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    types = {"U64": "u8", "U32": "u4", "F16": "f2"}
+    header = json.loads(content[8:start])
+    return {name: np.frombuffer(content[start + t["data_offsets"][0]:start + t["data_offsets"][1]],
+                                types[t["dtype"]]).reshape(t["shape"])
+            for name, t in header.items() if name != "__metadata__"}
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_attention_is_what_the_runs_files_say(directed, graph, tmp_path):
+    model = sx.Spexphormer(epochs=1, estimator__epochs=3, degrees=[4, 2], threads=1)
+    model.fit(**vars(graph), directed=directed, out=tmp_path / "run")
+    seen, scores = tensors_of(tmp_path / "run" / "attention.safetensors"), tensors_of(
+        tmp_path / "run" / "scores.safetensors")
+    begins, ends = seen["offsets"][:-1].astype(int), seen["segment_ends"][0].astype(int)
+    for layer in (0, 1):
+        said = {(source, target): score for target in range(200) for source, score in zip(
+            seen["neighbours"][begins[target]:ends[target]],
+            scores[f"layer.{layer}"][begins[target]:ends[target]])}
+        (sources, targets), weights = model.attention(layer)
+        kept = sources != targets  # a loop's weight is that of the loop which every node has
+        assert weights[kept].tolist() == [said[edge] for edge in zip(sources[kept], targets[kept])]
 
 
 def absent_edge(edges):
@@ -163,7 +217,27 @@ def test_ctrl_c_stops_after_the_epoch_and_the_run_goes_on(graph, quick, tmp_path
     assert 4 <= len(model.history_["epoch"]) <= 5
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     model.fit(graph, out=tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "report.html").exists()
     assert np.array_equal(model.predict_proba(), quick().fit(graph).predict_proba())
+
+
+def test_ctrl_c_ends_the_trials_that_choose_a_shape(graph):
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    model = sx.SpexphormerLocal(threads=1)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(graph)
+    assert not hasattr(model, "run_") and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_forked_child_trains(graph, quick):
+    expected = quick(threads=2).fit(graph).predict_proba()
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    child = context.Process(target=lambda: results.put(quick(threads=2).fit(graph).predict_proba()))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0 and np.array_equal(results.get(), expected)
 
 
 def test_the_interpreter_runs_while_a_network_trains(graph, quick):
@@ -191,16 +265,58 @@ def test_models_are_compared_on_the_same_splits(graph, tmp_path):
     assert sx.load(tmp_path / "compared" / "gcn" / "split-0").predict().shape == (200,)
 
 
+QUICK_SEARCH = {"budget": "1m", "trials": 4, "seeds": 1, "threads": 1,
+                "settings": {"gcn.epochs": 6, "mlp.epochs": 6}}
+
+
+def test_a_search_gives_a_model_with_the_winners_settings(graph, tmp_path):
+    seen = []
+    table = sx.tune(graph, ["gcn", "mlp"], out=tmp_path / "tuned", callback=seen.append, **QUICK_SEARCH)
+    winner = table["trials"][table["winner"]]
+    assert len(table["trials"]) == 4 and seen[-1]["stage"] == "finals" and seen[-1]["trials"] == 4
+    best = table.pop("best")
+    assert best._model == winner["model"] and not hasattr(best, "run_")
+    for setting in winner["settings"]:
+        key, _, value = setting.partition("=")
+        own = getattr(best, key.split(".")[1] if key.startswith(winner["model"]) else key.replace(".", "__"))
+        assert json.loads(value) == own if value[0] in "0123456789tf[" else value.strip('"') == own
+    assert json.loads((tmp_path / "tuned" / "tune.json").read_text()) == table
+    assert (tmp_path / "tuned" / "tune.html").exists()
+    test = best.fit(graph).score(graph.y, mask=graph.test_mask)
+    assert test == pytest.approx(table["test_mean"], abs=1e-6)
+    again = sx.tune(graph, ["gcn", "mlp"], out=tmp_path / "tuned", **QUICK_SEARCH)  # is finished
+    assert again["winner"] == table["winner"] and again["finals"] == table["finals"]
+
+
+def test_a_search_is_stopped_by_its_callback_and_by_ctrl_c(graph):
+    with pytest.raises(sx.Error, match="goes on"):
+        sx.tune(graph, ["gcn", "mlp"], callback=lambda progress: True, **QUICK_SEARCH)
+    with pytest.raises(ZeroDivisionError):
+        sx.tune(graph, ["gcn", "mlp"], callback=lambda progress: 1 / 0, **QUICK_SEARCH)
+    with pytest.raises(KeyboardInterrupt):
+        sx.tune(graph, ["gcn", "mlp"], callback=lambda progress: os.kill(os.getpid(), signal.SIGINT),
+                **{**QUICK_SEARCH, "trials": 500})
+
+
 def test_the_log_goes_to_logging(graph, quick, caplog):
     with caplog.at_level("INFO", "spexphormer"):
         sx.Spexphormer(epochs=1, estimator__epochs=1, threads=1).fit(graph)
     assert any("estimator trained" in line for line in caplog.messages)
 
 
-def test_a_progress_bar_is_drawn_where_it_is_wanted(graph, quick, capsys):
-    pytest.importorskip("tqdm")
+@pytest.mark.parametrize("tqdm", [True, False])
+def test_a_progress_bar_is_drawn_where_it_is_wanted(tqdm, graph, quick, capsys, monkeypatch):
+    if tqdm:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    quick().fit(graph)
+    assert capsys.readouterr().err == ""
     quick(progress=True).fit(graph)
-    assert "gcn" in capsys.readouterr().err
+    drawn = capsys.readouterr().err
+    assert "gcn" in drawn and ("8/8" in drawn or "epoch 8 of 8" in drawn)
+    sx.tune(graph, ["gcn", "mlp"], progress=True, **QUICK_SEARCH)
+    assert "tune" in capsys.readouterr().err
 
 
 def test_importing_is_quick_and_imports_no_numpy():
@@ -232,3 +348,15 @@ def test_many_fits_do_not_leak(graph, quick, monkeypatch):
         fit()
     assert resident() - before < 2e6 + 200 * fits
     assert len(os.listdir("/proc/self/fd")) == files
+
+
+def test_training_takes_hardly_more_memory_than_the_program(parts, program, tmp_path):
+    data = tmp_path / "mine.npz"
+    np.savez(data, **parts)
+    code = (f"import spexphormer as sx; m = sx.GCN(epochs=1, threads=1).fit({str(data)!r}); "
+            "print(m.summary_['peak_rss_bytes'])")
+    ours = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    subprocess.run([program, "train", data, "--model", "gcn", "--set", "gcn.epochs=1", "--threads", "1",
+                    "--out", tmp_path / "run"], check=True, capture_output=True)
+    theirs = json.loads((tmp_path / "run" / "summary.json").read_text())["peak_rss_bytes"]
+    assert int(ours.stdout) < theirs + 20e6
