@@ -12,13 +12,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
+
+#include "run/moments.h"
 
 namespace spex {
 namespace {
@@ -146,19 +147,6 @@ void run_task(const Request& request, const BenchSet& task, Lines& lines) {
     }
 }
 
-struct Moments {
-  double mean = 0, deviation = 0;
-};
-
-Moments moments(const std::vector<double>& values) {
-  Moments m;
-  auto count = static_cast<double>(values.size());
-  for (double value : values) m.mean += value / count;
-  for (double value : values) m.deviation += std::pow(value - m.mean, 2);
-  m.deviation = values.size() > 1 ? std::sqrt(m.deviation / (count - 1)) : 0.0;
-  return m;
-}
-
 std::string spread(const std::map<size_t, Line>& runs) {
   std::vector<double> tests;
   for (const auto& [run, line] : runs) tests.push_back(100 * line.test);
@@ -175,8 +163,7 @@ std::string paired(const std::map<size_t, Line>& ours, const std::map<size_t, Li
       differences.push_back(100 * (line.test - other->second.test));
   if (differences.empty()) return "-";
   Moments m = moments(differences);
-  return fmt::format("{:+.1f} ± {:.1f}", m.mean,
-                     m.deviation / std::sqrt(static_cast<double>(differences.size())));
+  return fmt::format("{:+.1f} ± {:.1f}", m.mean, m.error);
 }
 
 void print(const BenchSet& task, std::map<std::string, std::map<size_t, Line>>& models) {

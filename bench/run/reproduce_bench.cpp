@@ -9,29 +9,20 @@
 #include <spex/run/run.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+
+#include "run/moments.h"
 
 namespace spex {
 namespace {
 
 struct Spread {
   std::vector<double> values;
-  double mean() const {
-    double sum = 0;
-    for (double value : values) sum += value;
-    return sum / static_cast<double>(values.size());
-  }
-  double deviation() const {
-    double sum = 0;
-    for (double value : values) sum += std::pow(value - mean(), 2);
-    return values.size() > 1 ? std::sqrt(sum / static_cast<double>(values.size() - 1)) : 0.0;
-  }
   std::string percent() const {
-    return values.empty() ? std::string("-")
-                          : fmt::format("{:.2f} ± {:.2f}", 100 * mean(), 100 * deviation());
+    Moments m = moments(values);
+    return values.empty() ? "-" : fmt::format("{:.2f} ± {:.2f}", 100 * m.mean, 100 * m.deviation);
   }
   double median() const {
     auto sorted = values;

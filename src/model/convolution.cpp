@@ -77,11 +77,15 @@ Var ConvolutionLayer::compute(Tape& tape, size_t l, const LayerInput& in, Source
     AdditiveInputs attention{sources.values, sources.scores, query};
     return add_row(tape, neighbourhood.attend_additively(tape, l, attention), bias);
   }
-  Var sum = sources.values
-                ? over_neighbours(tape, l, sources.values, neighbourhood)
-                : linear_(tape, over_neighbours(tape, l, in.values(tape), neighbourhood));
-  sources = {};  // not held while the rest is computed
-  Var y = add_row(tape, sum, bias);
+  Var y;  // the only one held while the rest is computed
+  if (sources.values) {
+    y = over_neighbours(tape, l, sources.values, neighbourhood);
+    sources = {};
+    y = add_row(tape, y, bias);
+  } else {
+    y = linear(tape, over_neighbours(tape, l, in.values(tape), neighbourhood),
+               tape.parameter(*linear_.weight), bias);
+  }
   if (kind_ == Convolution::gcn) return y;
   return add(tape, y, in.apply_to_queries(tape, own_, l, neighbourhood));
 }

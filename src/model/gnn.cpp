@@ -38,7 +38,9 @@ class Gnn : public Model {
       in = {nullptr, dropped(tape, pre_(tape, input), options_.dropout, pass, layers_.size())};
       inspect(pass, "the node encoder", in.x);
     }
-    bool in_parts = neighbourhood.row_parts > 1 && !tape.recording() && !pass.training;
+    // Who looks at the stages wants them whole.
+    bool in_parts =
+        neighbourhood.row_parts > 1 && !tape.recording() && !pass.training && !pass.inspect;
     for (size_t i = 0; i < layers_.size(); ++i) {
       // Sparse features times W are a table of their own whichever way.
       if (in_parts && !in.is_sparse())

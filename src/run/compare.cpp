@@ -169,11 +169,11 @@ std::string to_json(const Comparison& comparison) {
 }
 
 std::string to_table(const Comparison& comparison) {
-  std::string text = fmt::format("{:<16} {:>18}  {:>12} {:>10} {:>12} {:>12}\n", "model",
+  std::string text = fmt::format("{:<18} {:>18}  {:>12} {:>10} {:>12} {:>12}\n", "model",
                                  fmt::format("{} %", comparison.metric), "s per epoch", "s in all",
                                  "peak memory", "parameters");
   for (const ComparedModel& m : comparison.models)
-    text += fmt::format("{:<16} {:>14}{:<4}  {:>12.3f} {:>10.1f} {:>12} {:>12}\n", m.model,
+    text += fmt::format("{:<18} {:>14}{:<4}  {:>12.3f} {:>10.1f} {:>12} {:>12}\n", m.model,
                         fmt::format("{:.2f} ± {:.2f}", 100 * m.mean, 100 * m.deviation),
                         m.best           ? " **"
                         : m.within_noise ? " *"

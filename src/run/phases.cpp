@@ -28,6 +28,12 @@ size_t prediction_batch(const Phase& phase, const Ground& ground, size_t asked, 
   return draws_local ? std::min(batch, nodes - 1) : batch;
 }
 
+std::unique_ptr<Batches> prediction_batches(const Phase& phase, const Ground& ground, size_t seed,
+                                            size_t asked, size_t batch) {
+  size_t size = prediction_batch(phase, ground, asked, batch);
+  return make_batches(ground, {}, phase.model->needs(), {size, seed});
+}
+
 // Of the stages that a model shows, the last two: the last one may be its outputs.
 void keep_last_two(std::vector<Matrix>& stages, ConstMatrixView value) {
   if (stages.size() == 2) stages.erase(stages.begin());
@@ -45,8 +51,7 @@ bool same_numbers(ConstMatrixView a, ConstMatrixView b) {
 
 // The last stage that is not the outputs, if its rows are those of the outputs (and of virtual
 // nodes).
-const Matrix* last_before(const std::vector<Matrix>& stages, ConstMatrixView outputs,
-                          size_t virtual_nodes) {
+Matrix* last_before(std::vector<Matrix>& stages, ConstMatrixView outputs, size_t virtual_nodes) {
   for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
     if (same_numbers(*stage, outputs)) continue;
     bool fits = stage->rows() == outputs.rows || stage->rows() == outputs.rows + virtual_nodes;
@@ -113,9 +118,7 @@ std::optional<Estimate> estimate_scores(const Problem& problem, const Config& co
 Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, size_t seed,
                       size_t epoch, float temperature, std::span<const NodeId> nodes,
                       size_t batch) {
-  Needs needs = phase.model->needs();
-  size_t size = prediction_batch(phase, ground, nodes.size(), batch);
-  auto batches = make_batches(ground, {}, needs, {size, seed});
+  auto batches = prediction_batches(phase, ground, seed, nodes.size(), batch);
   Pass pass;
   pass.epoch = epoch;
   pass.temperature = temperature;
@@ -125,11 +128,8 @@ Matrix predict_logits(const Phase& phase, Model& model, const Ground& ground, si
 Matrix predict_embeddings(const Phase& phase, Model& model, const Ground& ground, size_t seed,
                           size_t epoch, float temperature, std::span<const NodeId> nodes,
                           size_t batch) {
-  size_t size = prediction_batch(phase, ground, nodes.size(), batch);
-  auto batches = make_batches(ground, {}, phase.model->needs(), {size, seed});
-  Matrix result;
-  size_t done = 0;
-  batches->evaluate(epoch, nodes, [&](const Step& step) {
+  auto batches = prediction_batches(phase, ground, seed, nodes.size(), batch);
+  return collect_rows(*batches, epoch, nodes, [&](const Step& step) {
     std::vector<Matrix> stages;
     Pass pass;
     pass.epoch = epoch;
@@ -137,16 +137,9 @@ Matrix predict_embeddings(const Phase& phase, Model& model, const Ground& ground
     pass.inspect = [&](std::string_view, ConstMatrixView value) { keep_last_two(stages, value); };
     Tape tape(false);
     Var out = model.forward(tape, step.input, *step.neighbourhood, pass);
-    const Matrix* last = last_before(stages, out.value(), step.neighbourhood->virtual_nodes);
-    if (!last) return;
-    if (result.size() == 0) result = Matrix(nodes.size(), last->cols(), MemoryTag::activations);
-    bool all = step.nodes.empty();
-    size_t count = all ? nodes.size() : step.rows.size();
-    for (size_t i = 0; i < count; ++i)
-      copy(result.view().block(done + i, 1), last->view().block(all ? nodes[i] : step.rows[i], 1));
-    done += count;
+    Matrix* last = last_before(stages, out.value(), step.neighbourhood->virtual_nodes);
+    return last ? tape.constant(std::move(*last)) : Var{};
   });
-  return result;
 }
 
 }  // namespace spex

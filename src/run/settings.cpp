@@ -129,6 +129,7 @@ std::vector<Config> resolve_each(const RunSettings& settings,
                                  const std::function<bool()>& stop) {
   std::vector<Config> configs;
   for (const std::string& model : models) {
+    require(std::ranges::count(models, model) == 1, "{} is named twice; once is enough", model);
     RunSettings own = settings;
     own.model = model;
     std::erase_if(own.assignments, [&](const std::string& assignment) {

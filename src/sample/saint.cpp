@@ -55,23 +55,19 @@ SubgraphSampler::SubgraphSampler(const AttentionGraph& local, const SubgraphOpti
                                  uint64_t seed)
     : local_(local), options_(options), seed_(seed) {
   require(local.nodes() > 0 && options.draws > 0, "a subgraph needs nodes to draw, and a draw");
-  if (options.kind != SubgraphSampling::node) return;
-  double sum = 0;
-  for (size_t i = 0; i < local.nodes(); ++i) {
-    auto size = static_cast<double>(row_size(local, i));
-    cumulative_.push_back(sum += size * size);
-  }
 }
 
 size_t SubgraphSampler::steps() const {
   return (local_.nodes() + options_.nodes() - 1) / options_.nodes();
 }
 
+// The row that a random entry of the graph is in is drawn in proportion to its size.
 NodeId SubgraphSampler::start(const Random& random, uint64_t index) const {
-  if (cumulative_.empty()) return static_cast<NodeId>(random.below(local_.nodes(), index));
-  double place = random.uniform(index) * cumulative_.back();
-  auto found = std::upper_bound(cumulative_.begin(), cumulative_.end() - 1, place);
-  return static_cast<NodeId>(found - cumulative_.begin());
+  if (options_.kind != SubgraphSampling::node)
+    return static_cast<NodeId>(random.below(local_.nodes(), index));
+  EdgeOffset entry = random.below(local_.edges(), index);
+  auto row = std::upper_bound(local_.offsets.begin(), local_.offsets.end(), entry) - 1;
+  return static_cast<NodeId>(row - local_.offsets.begin());
 }
 
 // Uniformly, but not the node itself unless it is alone.

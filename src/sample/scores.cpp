@@ -20,13 +20,6 @@ std::string layer_name(size_t layer) {
   return fmt::format("layer.{}", layer);
 }
 
-std::map<std::string, std::string> checked_metadata(const Safetensors& file) {
-  auto metadata = file.metadata();
-  require(metadata["format"] == kFormat,
-          "{} is not a file of attention scores; `spex estimate` writes one", file.path().string());
-  return metadata;
-}
-
 SharedArray<Half> layer_of(const Safetensors& file, const std::string& layer, size_t edges) {
   Dtype dtype = file.info(layer).dtype;  // other 16-bit types have the same size
   require(dtype == Dtype::f16, "{}: {} holds {} values, not F16", file.path().string(), layer,
@@ -70,15 +63,13 @@ void save_scores(const std::filesystem::path& path, const Scores& scores, uint64
   write_safetensors(path, tensors, metadata);
 }
 
-std::map<std::string, std::string> scores_metadata(const std::filesystem::path& path) {
-  return checked_metadata(Safetensors::open(path));
-}
-
 Scores load_scores(const std::filesystem::path& path, const AttentionGraph& graph,
                    uint64_t fingerprint) {
   auto file = Safetensors::open(path);
   Scores scores;
-  scores.metadata = checked_metadata(file);
+  scores.metadata = file.metadata();
+  require(scores.metadata["format"] == kFormat,
+          "{} is not a file of attention scores; `spex estimate` writes one", path.string());
   require(scores.metadata["fingerprint"] == fmt::format("{:016x}", fingerprint),
           "{} holds the scores of another graph (fingerprint {}, this one's is {:016x}); use the "
           "data set, expander degree and expander seed it was made with",

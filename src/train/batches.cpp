@@ -26,21 +26,29 @@ std::unique_ptr<Batches> make_batches(const Ground& ground, std::span<const Node
   }
 }
 
-Matrix evaluate(Model& model, Batches& batches, const Pass& pass, std::span<const NodeId> nodes) {
-  Matrix logits;
+Matrix collect_rows(Batches& batches, size_t epoch, std::span<const NodeId> nodes,
+                    const std::function<Var(const Step&)>& compute) {
+  Matrix result;
   size_t done = 0;
-  batches.evaluate(pass.epoch, nodes, [&](const Step& step) {
-    Tape tape(false);
-    Var out = model.forward(tape, step.input, *step.neighbourhood, pass);
+  batches.evaluate(epoch, nodes, [&](const Step& step) {
+    Var out = compute(step);
+    if (!out) return;
     // Not before the pass: while it runs it needs the memory more.
-    if (done == 0) logits = Matrix(nodes.size(), out.cols(), MemoryTag::activations);
+    if (done == 0) result = Matrix(nodes.size(), out.cols(), MemoryTag::activations);
     bool all = step.nodes.empty();
     size_t count = all ? nodes.size() : step.rows.size();
     for (size_t i = 0; i < count; ++i)
-      copy(logits.view().block(done + i, 1), out.value().block(all ? nodes[i] : step.rows[i], 1));
+      copy(result.view().block(done + i, 1), out.value().block(all ? nodes[i] : step.rows[i], 1));
     done += count;
   });
-  return logits;
+  return result;
+}
+
+Matrix evaluate(Model& model, Batches& batches, const Pass& pass, std::span<const NodeId> nodes) {
+  return collect_rows(batches, pass.epoch, nodes, [&](const Step& step) {
+    Tape tape(false);
+    return model.forward(tape, step.input, *step.neighbourhood, pass);
+  });
 }
 
 }  // namespace spex

@@ -81,6 +81,10 @@ TEST(Usage, SettingsAreCheckedBeforeTheDataIsRead) {
   expect_fails(spex({"compare", "nothing.npz", "--models", "gnc"}), 1, "did you mean gcn?");
 }
 
+TEST(Usage, AModelIsComparedOnce) {
+  expect_fails(spex({"compare", "bridge", "--models", "gcn,mlp,gcn"}), 1, "gcn is named twice");
+}
+
 TEST(Usage, InputsAreNotOverwritten) {
   TemporaryFolder folder;
   std::string data = folder / "bridge.safetensors", link = folder / "link";

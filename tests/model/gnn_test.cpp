@@ -105,6 +105,24 @@ TEST(Gnn, PartsOfTheRowsGiveTheLogitsOfAllOfThem) {
     }
 }
 
+// Embeddings are the last stage that an evaluation shows.
+TEST(Gnn, EvaluationInPartsShowsWholeStages) {
+  AttentionGraph graph = attention_graph(203, 500, 0);
+  Matrix features = random_matrix(203, kInputs, 4);
+  auto model = tiny(Convolution::sage).make({kInputs, kClasses, 0}, 11);
+  Neighbourhood whole = whole_neighbourhood({nullptr, nullptr, &graph});
+  whole.row_parts = 8;
+  Pass pass;
+  std::vector<std::string> stages;
+  pass.inspect = [&](std::string_view stage, ConstMatrixView value) {
+    stages.emplace_back(stage);
+    EXPECT_EQ(value.rows, 203U) << stage;
+  };
+  Tape tape(false);
+  model->forward(tape, {features.view(), nullptr}, whole, pass);
+  EXPECT_EQ(stages, (std::vector<std::string>{"layer 1", "layer 2", "the output layer"}));
+}
+
 TEST(Gnn, WhereNeighboursAreDrawnThereIsALayerForEachFanOut) {
   auto options = GnnOptions::sampled(Convolution::gcn);
   SettingList settings;

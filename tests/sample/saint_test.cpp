@@ -46,14 +46,12 @@ void walk(Law& law, const AttentionGraph& graph, std::vector<NodeId> path, size_
 
 Law law_of(const AttentionGraph& graph, SubgraphSampling kind) {
   Law law;
-  double squares = 0;
   auto size = [&](NodeId i) {
     return static_cast<double>(graph.offsets[i + 1] - graph.offsets[i]);
   };
-  for (NodeId i = 0; i < kNodes; ++i) squares += size(i) * size(i);
   for (NodeId i = 0; i < kNodes; ++i) {
     if (kind == SubgraphSampling::walk) walk(law, graph, {i}, 2, 1.0 / kNodes);
-    if (kind == SubgraphSampling::node) law[{i}] = size(i) * size(i) / squares;
+    if (kind == SubgraphSampling::node) law[{i}] = size(i) / static_cast<double>(graph.edges());
     if (kind != SubgraphSampling::edge) continue;
     for (NodeId j : others(graph, i))  // the edge's law, as the paper writes it
       if (i < j) law[{i, j}] = (1 / (size(i) - 1) + 1 / (size(j) - 1)) / kNodes;

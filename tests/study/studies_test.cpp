@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
+#include <spex/core/safetensors.h>
 #include <spex/data/fingerprint.h>
 #include <spex/study/score_set.h>
 
@@ -72,7 +73,7 @@ void write_scores(const StudyRequest& request, Scenario scenario, size_t width, 
     if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
   for (const fs::path& file : files) {
     Scores scores;
-    scores.metadata = scores_metadata(file);
+    scores.metadata = Safetensors::open(file).metadata();
     for (size_t l = 0; l < set.layers; ++l) {
       std::vector<float> values(set.graph.edges(), 0.0F);
       for (size_t i = 0; i < set.graph.nodes(); ++i)

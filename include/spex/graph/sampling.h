@@ -27,7 +27,7 @@ struct SamplingOptions {
 enum class SubgraphSampling {
   walk,  // random walks from nodes drawn uniformly
   edge,  // the ends of edges; edge (u, v) in proportion to 1 / d_u + 1 / d_v
-  node,  // nodes in proportion to the square of the size of their row
+  node,  // nodes in proportion to the size of their row, degree and self-loop
 };
 
 struct SubgraphOptions {

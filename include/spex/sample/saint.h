@@ -32,7 +32,6 @@ class SubgraphSampler {
   const AttentionGraph& local_;
   SubgraphOptions options_;
   uint64_t seed_;
-  std::vector<double> cumulative_;  // of SubgraphSampling::node: sums of squared row sizes
 };
 
 // In how many of `subgraphs` subgraphs, drawn beforehand, each node and each edge was.

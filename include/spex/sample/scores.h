@@ -30,9 +30,6 @@ void save_scores(const std::filesystem::path& path, const Scores& scores, uint64
 Scores load_scores(const std::filesystem::path& path, const AttentionGraph& graph,
                    uint64_t fingerprint);
 
-// What a file of scores says of itself; throws if it is no such file.
-std::map<std::string, std::string> scores_metadata(const std::filesystem::path& path);
-
 // Scores outside each row's `keep` largest become zero, those inside stay above it: drawing up to
 // `keep` neighbours never takes an edge that was cut.
 Scores truncate(const Scores& scores, const AttentionGraph& graph, size_t keep);

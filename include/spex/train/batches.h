@@ -45,6 +45,11 @@ struct BatchOptions {
 std::unique_ptr<Batches> make_batches(const Ground& ground, std::span<const NodeId> train,
                                       const Needs& needs, const BatchOptions& options);
 
+// The rows of `nodes`, in their order, of what compute(step) gives for each step of an evaluation:
+// a row for each of the step's logits. Nothing if it gives nothing.
+Matrix collect_rows(Batches& batches, size_t epoch, std::span<const NodeId> nodes,
+                    const std::function<Var(const Step&)>& compute);
+
 // Logits of `nodes`, in their order.
 Matrix evaluate(Model& model, Batches& batches, const Pass& pass, std::span<const NodeId> nodes);
 
