@@ -34,6 +34,8 @@ void fields(auto& io, TuneFinal& f) {
 void fields(auto& io, Tuning& t) {
   io("data", t.data);
   io("metric", t.metric);
+  io("fingerprint", t.fingerprint);
+  io("splits", t.splits);
   io("budget_seconds", t.budget_seconds);
   io("seconds", t.seconds);
   io("finished", t.finished);
