@@ -10,6 +10,7 @@
 #include <spex/plan/planner.h>
 #include <spex/report/report.h>
 #include <spex/run/run.h>
+#include <spex/version.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -258,10 +258,13 @@ class TrainingRun {
                          sizeof(EdgeOffset) * (graph.offsets.size() + graph.segment_ends.size());
     std::vector<PipelineStep> steps = {{"read data", options_.read_seconds, 0, 0, 0},
                                        {"graphs", problem_.graph_seconds, graph_bytes, 0, 0}};
-    for (const PhasePlan& phase : options_.plan.phases) {
-      PipelineStep step{phase.name, 0, 0, phase.seconds, phase.bytes};
+    for (const Phase* phase : phases_to_train(config_, !options_.scores.empty())) {
+      PipelineStep step{phase->name, 0, 0, 0, 0};
+      for (const PhasePlan& plan : options_.plan.phases)
+        if (plan.name == phase->name)
+          step.forecast_seconds = plan.seconds, step.forecast_bytes = plan.bytes;
       for (const EpochRecord& r : folder_.records())
-        if (r.phase == phase.name) {
+        if (r.phase == phase->name) {
           step.seconds += r.seconds;
           step.peak_bytes = std::max(step.peak_bytes, r.peak_bytes);
         }
