@@ -10,7 +10,7 @@ namespace spex::cli {
 namespace {
 
 void list_models() {
-  for (const ModelInfo& info : models()) fmt::print("{:<16} {}\n", info.name, info.help);
+  for (const ModelInfo& info : models()) fmt::print("{:<18} {}\n", info.name, info.help);
 }
 
 // The settings of one model, with their defaults.

@@ -9,13 +9,11 @@ void refuse_overwriting(const std::filesystem::path& out,
   namespace fs = std::filesystem;
   std::error_code none;
   if (!fs::is_regular_file(out, none)) return;
-  fs::path file = fs::canonical(out, none);
-  for (const fs::path& input : inputs) {
-    bool same = fs::equivalent(out, input, none) ||
-                (fs::is_directory(input, none) && file.parent_path() == fs::canonical(input, none));
-    require(!same, "{} is part of the input, and would be overwritten; give another name",
-            out.string());
-  }
+  for (const fs::path& input : inputs)
+    for (fs::path part = fs::canonical(out, none); part.has_relative_path();
+         part = part.parent_path())
+      require(!fs::equivalent(part, input, none),
+              "{} is part of the input, and would be overwritten; give another name", out.string());
 }
 
 }  // namespace spex::cli

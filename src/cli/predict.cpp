@@ -39,7 +39,8 @@ std::vector<std::string> parse_keys(const std::string& text) {
 
 void run(PredictCommand& request) {
   if (request.nodes) request.options.keys = parse_keys(*request.nodes);
-  refuse_overwriting(request.out, {request.options.run, request.options.data});
+  refuse_overwriting(request.out,
+                     {request.options.run, request.options.data, request.nodes.value_or("")});
   Predictions predictions = predict(request.options);
   if (request.out.empty()) {
     write_csv(std::cout, predictions);

@@ -91,6 +91,7 @@ void Progress::epoch(const EpochRecord& record, size_t epochs) {
 }
 
 void Progress::status(const std::string& text) {
+  if (quiet_) return;
   auto now = std::chrono::steady_clock::now();
   if (seconds_between(last_, now) < (terminal_ ? 0.1 : 10.0)) return;
   last_ = now;

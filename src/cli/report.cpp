@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/outputs.h"
+
 namespace spex::cli {
 namespace {
 
@@ -26,6 +28,7 @@ void report(const ReportCommand& request) {
   }
   Comparison comparison = compare_runs(request.runs);
   auto page = request.out.empty() ? std::filesystem::path("compare.html") : request.out;
+  refuse_overwriting(page, request.runs);
   write_text(page, render_comparison(comparison));
   fmt::print("{}{}\n", to_table(comparison), page.string());
 }

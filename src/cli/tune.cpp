@@ -56,7 +56,7 @@ TuneRequest request_of(const TuneCommand& command, const Dataset& data) {
   request.seeds = command.settings.seeds.value_or(request.splits.size() > 1 ? 1 : 3);
   request.budget_seconds = parse_duration(command.budget);
   if (command.trials) request.most_trials = *command.trials;
-  std::vector<std::string> names = words_of(command.models);
+  std::vector<std::string> names = models_of(command.models);
   Settings settings = command.settings;
   settings.seeds.reset();
   if (!request.splits.empty()) settings.split = request.splits.front();
@@ -67,6 +67,8 @@ TuneRequest request_of(const TuneCommand& command, const Dataset& data) {
 
 void tune_settings(const TuneCommand& command) {
   Stopwatch watch;
+  check_settings(command.settings);
+  models_of(command.models);
   Progress progress(command.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
@@ -113,7 +115,7 @@ void add_tune_command(CLI::App& app) {
       ->check(within({1, 1e6}));
   command
       ->add_option("--splits", request->splits,
-                   "Stored splits to judge on: all, or numbers such as 0,3,5 (the one of --split)")
+                   "Stored splits to judge on: all, or such as 0,3,5 (that of --split)")
       ->type_name("LIST");
   command->add_option("--out", request->out, "A folder for best.toml, the trials and the page")
       ->type_name("DIR")
@@ -122,8 +124,8 @@ void add_tune_command(CLI::App& app) {
       "Example:\n"
       "  spex tune graph.safetensors --budget 10m --out runs/tuned\n"
       "  spex train graph.safetensors --config runs/tuned/best.toml --out runs/best\n"
-      "The same command continues a search that was stopped. Test nodes are looked at once, in the "
-      "end, for the winner.");
+      "The same command continues a search that was stopped. Test nodes are looked at once,\n"
+      "in the end, for the winner.");
   command->callback([request] { tune_settings(*request); });
 }
 

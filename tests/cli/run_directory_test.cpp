@@ -100,6 +100,21 @@ TEST_F(RunDirectory, IsReplacedWhereThatIsForced) {
   Outcome forced = spex(train("run", short_run + "--seed" + "7" + "--force"));
   ASSERT_EQ(forced.code, 0) << forced.err;
   expect_same_run(folder_ / "other", folder_ / "run");
+  ASSERT_EQ(spex({"train", data_, "--out", folder_ / "run", "--force", "--model", "mlp", "--set",
+                  "mlp.epochs=2"})
+                .code,
+            0);
+  EXPECT_FALSE(fs::exists(folder_ / "run/estimator.safetensors")) << "of the run before";
+}
+
+TEST_F(RunDirectory, IsNotReplacedWhereItIsNoRun) {
+  fs::create_directory(folder_ / "mine");
+  write_text(folder_ / "mine/metrics.csv", "of another program");
+  expect_fails(spex(train("mine", {"--force"})), 1, "metrics.csv");
+  write_text(folder_ / "mine/config.toml", "of another program");
+  expect_fails(spex(train("mine", {"--force"})), 1, "is not of a run");
+  EXPECT_EQ(read_text(folder_ / "mine/metrics.csv"), "of another program");
+  EXPECT_EQ(read_text(folder_ / "mine/config.toml"), "of another program");
 }
 
 TEST_F(RunDirectory, WithoutANameIsNewAndLatestLeadsToTheNewest) {
