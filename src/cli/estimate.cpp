@@ -22,7 +22,7 @@ struct EstimateCommand {
 
 void estimate(const EstimateCommand& request) {
   check_settings(request.settings);
-  refuse_overwriting(request.out, {request.settings.data, request.settings.config_file});
+  check_output(request.out, {request.settings.data, request.settings.config_file});
   Progress progress(request.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();

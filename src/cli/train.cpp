@@ -50,6 +50,8 @@ void print_result(const RunSummary& s, const std::filesystem::path& out) {
 
 void train(TrainCommand& request) {
   check_settings(request.settings);
+  std::optional<size_t> memory;
+  if (!request.memory.empty()) memory = parse_size(request.memory);
   require(!request.run.resume || !request.run.replace, "--resume and --force exclude each other");
   if (request.run.out.empty())
     request.run.out = default_run(request.settings.data, request.run.resume);
@@ -69,8 +71,7 @@ void train(TrainCommand& request) {
   PreparedData prepared = prepare(std::move(data), config.features);
   PlanInput input = plan_input(prepared.data, config);
   input.scores_given = !request.run.scores.empty();
-  request.run.plan = request.memory.empty() ? make_plan(input, config)
-                                            : fit_plan(input, config, parse_size(request.memory));
+  request.run.plan = memory ? fit_plan(input, config, *memory) : make_plan(input, config);
   if (request.dry_run) {
     fmt::print("{}", describe(request.run.plan));
     return;

@@ -73,8 +73,10 @@ class TrainingRun {
     for (const Phase* phase : phases_to_train(config_, !options_.scores.empty()))
       phase->model->make(shape_, config_.seed);
     check_validation();
-    if (!options_.scores.empty() && config_.final().model->needs().scores)
-      problem_.scores = load_scores(options_.scores, problem_.attention, problem_.fingerprint);
+    if (options_.scores.empty()) return;
+    require(config_.final().model->needs().scores, "{} draws by no scores; leave --scores out",
+            config_.model);
+    problem_.scores = load_scores(options_.scores, problem_.attention, problem_.fingerprint);
   }
 
   // The metric that chooses the best epoch must exist on the validation nodes.

@@ -66,6 +66,9 @@ TEST_F(RunDirectory, ScoresOfEstimateServeATraining) {
   expect_fails(spex(train("other", {"--scores", scores, "--set", "expander.seed=5"})), 1,
                "holds the scores of another graph");
   expect_fails(spex(train("other", {"--scores", data_})), 1, data_);
+  expect_fails(
+      spex({"train", data_, "--model", "gcn", "--scores", scores, "--out", folder_ / "other"}), 1,
+      "gcn draws by no scores");
   EXPECT_FALSE(fs::exists(folder_ / "other"));
 }
 
@@ -149,7 +152,9 @@ TEST_F(RunDirectory, MetricsCanBeFollowed) {
 TEST_F(RunDirectory, NodesMayStandInAFileWithAnyLineEnds) {
   ASSERT_EQ(spex(train("run", {"--set", "seeds=1", "--set", "estimator.tries=1"})).code, 0);
   Outcome expected = spex({"predict", folder_ / "run", "--nodes", "5,7,1"});
-  for (const char* text : {"5\n7\n1\n", "5\r\n7\r\n1\r\n", "5\r7\r1", "5\n\n7\n1"}) {
+  for (const char* text : {"5\n7\n1\n", "5\r\n7\r\n1\r\n", "5\r7\r1", "5\n\n7\n1",
+                           "\xEF\xBB\xBF"
+                           "5\n7\n1\n"}) {
     write_text(folder_ / "nodes.txt", text);
     EXPECT_EQ(spex({"predict", folder_ / "run", "--nodes", folder_ / "nodes.txt"}).out,
               expected.out);

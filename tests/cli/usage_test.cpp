@@ -69,6 +69,7 @@ TEST(Usage, WrongCommandLinesExitWithTwo) {
   expect_fails(spex({"predict", "run", "--nodes", ""}), 1, "--nodes names no node");
   expect_fails(spex({"data", "generate", "sbm", "--nodes", "-1", "--out", "x"}), 2, "--nodes");
   expect_fails(spex({"train", "minesweeper", "--resume", "--force"}), 1, "exclude each other");
+  expect_fails(spex({"train", "nothing.npz", "--memory", "2XB"}), 1, "\"2XB\" is not a size");
   for (const char* command : {"compare", "tune"}) {
     expect_fails(spex({command, "minesweeper", "--models", "mlp", "--seeds", "0"}), 2, "--seeds");
     expect_fails(spex({command, "minesweeper", "--models", "mlp,mlp"}), 1, "names mlp twice");
@@ -117,6 +118,17 @@ TEST(Usage, InputsAreNotOverwritten) {
   std::filesystem::create_directories(folder / "tables/raw");
   write_text(inner, "0,1\n");
   expect_fails(spex({"data", "convert", tables, inner}), 1, "is part of the input");
+}
+
+TEST(Usage, OutputsThatCannotBeAreRefusedBeforeAnyWork) {
+  TemporaryFolder folder;
+  for (const std::string& out : {folder.path.string(), (folder / "nowhere/x").string()})
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"estimate", "nothing.npz"},
+                                               {"predict", "nothing"},
+                                               {"report", "nothing", "nothing"},
+                                               {"data", "generate", "nothing"}})
+      expect_fails(spex(command + "--out" + out), 1, "cannot write " + out);
 }
 
 // Of predict and report, whose inputs are runs.
