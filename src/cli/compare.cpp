@@ -38,7 +38,10 @@ void compare(const CompareCommand& request) {
   wanted.version = SPEX_VERSION;
   wanted.configs =
       resolve_each(request.settings, models, splits_of(request.splits, data), data, interrupted);
-  for (Config& config : wanted.configs) config.threads = use_threads(config.threads);
+  for (Config& config : wanted.configs) {
+    config.threads = use_threads(config.threads);
+    progress.show_metric(config);
+  }
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {
     progress.epoch(record, epochs);

@@ -8,6 +8,7 @@
 #include <spex/core/text.h>
 #include <spex/core/threads.h>
 #include <spex/report/report.h>
+#include <spex/run/score_text.h>
 #include <spex/run/tune.h>
 
 #include <CLI/CLI.hpp>
@@ -41,11 +42,11 @@ double parse_duration(const std::string& text) {
   return seconds;
 }
 
-std::string describe(const TuneProgress& p) {
+std::string describe(const TuneProgress& p, const std::string& metric) {
   std::string text = fmt::format("{} of {}  {}: {} trials", format_duration(p.seconds),
                                  format_duration(p.budget_seconds), p.stage, p.trials);
-  if (!std::isnan(p.best)) text += fmt::format("  best val {:.2f}%", 100 * p.best);
-  if (!std::isnan(p.start)) text += fmt::format(" (default {:.2f}%)", 100 * p.start);
+  if (!std::isnan(p.best)) text += "  best val " + score_text(metric, p.best);
+  if (!std::isnan(p.start)) text += fmt::format(" (default {})", score_text(metric, p.start));
   return text;
 }
 
@@ -78,7 +79,8 @@ void tune_settings(const TuneCommand& command) {
   TuneRequest request = request_of(command, data);
   request.spent_seconds = watch.seconds();
   TuneHooks hooks;
-  hooks.on_progress = [&](const TuneProgress& p) { progress.status(describe(p)); };
+  hooks.on_progress = [&, metric = std::string(name(request.defaults.front().split.metric))](
+                          const TuneProgress& p) { progress.status(describe(p, metric)); };
   hooks.stop = interrupted;
   std::optional<Tuning> tuning = tune(data, request, hooks);
   progress.finish();

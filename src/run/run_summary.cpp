@@ -76,6 +76,7 @@ void add_seeds(RunSummary& s, const Config& config, const std::vector<EpochRecor
 double edges_kept_percent(const AttentionGraph& graph, const Config& config) {
   SamplingOptions sampling = config.final().model->needs().sampling;
   if (sampling.degrees.empty() || graph.edges() == 0) return 100.0;
+  std::erase(sampling.degrees, 0);  // of layers that do not attend
   double percent = 0;
   auto shares = kept_share(graph, sampling.degrees);
   for (double share : shares) percent += 100.0 * share / static_cast<double>(shares.size());
