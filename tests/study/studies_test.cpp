@@ -144,7 +144,9 @@ TEST(Expansion, CountsEveryNodeOnce) {
          layer = record.table.value_column("layers back");
   for (const StudyRow& row : record.table.rows) {
     EXPECT_LE(row.values[nodes], 144.0) << row.names[0];
-    if (row.values[layer] == 0) EXPECT_EQ(row.values[nodes], 10.0);
+    if (row.values[layer] == 0) {
+      EXPECT_EQ(row.values[nodes], 10.0);
+    }
   }
 }
 
