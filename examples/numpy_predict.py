@@ -2,7 +2,7 @@
 """numpy_predict.py RUN: what `spex predict RUN` prints, computed in NumPy.
 
 Written from docs/formats.md ("A network, step by step") alone, in double precision. It knows the models
-spexphormer and exphormer, and a run whose data is a native file.
+spexphormer, spexphormer-local and exphormer, and a run whose data is a native file.
 """
 import json
 import sys
@@ -96,15 +96,13 @@ def truncated(scores, offsets, keep):
     return scores
 
 
-def drawn_edges(graph, scores, settings, seed, sample, layer, degree):
+def drawn_edges(offsets, scores, sampling, seed, sample, layer, degree):
     """The edges, as places in `neighbours`, that every node looks along in this layer."""
-    offsets = graph["offsets"].astype(int)
-    edges = len(graph["neighbours"])
-    if settings["sampling"] == "top":
+    if sampling == "top":
         keys = -scores
     else:
-        keys = waiting_times(edges, seed, sample, layer)
-        if settings["sampling"] == "weighted":
+        keys = waiting_times(offsets[-1], seed, sample, layer)
+        if sampling == "weighted":
             keys = keys / np.where(scores > 0, scores, 1e-30)
     rows = []
     for begin, end in zip(offsets[:-1], offsets[1:]):
@@ -156,16 +154,15 @@ class Network:
         heads, depth = self.heads, self.width // self.heads
         embedding = self.weight("edge_types", self.types)
         modulation = embedding @ self.weight(name + "modulation.weight", self.width)
-        q, k, v = (x @ self.weight(name + part + ".weight", self.width) for part in "qkv")
+        q, k, v = (x @ self.weight(name + part + ".weight", x.shape[1]) for part in "qkv")
         bias = np.zeros((self.types, heads))
-        clamp, scale = 8.0, 1.0
-        if self.name == "exphormer":
-            clamp, scale = 5.0, 1.0 / np.sqrt(depth)
-        else:
+        clamp = 5.0 if self.name == "exphormer" else 8.0
+        scale = 1.0 if self.name == "spexphormer" else 1.0 / np.sqrt(depth)
+        if self.name != "exphormer":
             bias = (embedding @ self.weight(name + "type_bias.weight", self.width)
                     + self.arrays[name + "type_bias.bias"])
         log_weight = self.arrays.get(name + "log_score_weight", np.zeros(heads))
-        out = np.zeros_like(x)
+        out = np.zeros((len(x), self.width))
         for node, edges in enumerate(rows):
             if len(edges) == 0:
                 continue
@@ -187,6 +184,38 @@ class Network:
                             + self.arrays[name + "up.bias"], 0)
         z = y + hidden @ self.weight(name + "down.weight", 2 * self.width) + self.arrays[name + "down.bias"]
         return self.norm(z, name + "norm2", kind)
+
+    def convolve(self, x, name, rows, sizes):
+        """Over the graph's own edges: `rows` has each node's neighbours and, last, itself; `sizes` of them in all."""
+        s = x @ self.weight(name + ".weight", x.shape[1])
+        out = np.zeros_like(s)
+        for node, j in enumerate(rows):
+            if self.settings["conv"] == "gcn":
+                out[node] = np.sqrt(sizes[node]) / len(j) * (s[j] / np.sqrt(sizes[j])[:, None]).sum(0)
+            elif self.settings["conv"] == "sage":
+                out[node] = s[j].mean(0)
+            else:
+                by_head = s[j].reshape(len(j), self.heads, -1)
+                source = (s[j] * self.arrays[name + ".a_source"]).reshape(by_head.shape).sum(2)
+                query = (s[node] * self.arrays[name + ".a_query"]).reshape(self.heads, -1).sum(1)
+                z = source + query
+                w = np.exp(np.where(z > 0, z, 0.2 * z))
+                out[node] = ((w / w.sum(0))[:, :, None] * by_head).sum(0).reshape(-1)
+        out += self.arrays[name + ".bias"]
+        if self.settings["conv"] == "sage":
+            out += x @ self.weight(name + ".own.weight", x.shape[1])
+        return out
+
+    def local_layer(self, x, index, attention, local, sizes):
+        name = f"layers.{index}."
+        y = np.zeros((len(x), self.width))
+        if self.settings["residual"]:
+            y += x @ self.weight(name + "residual.weight", x.shape[1]) + self.arrays[name + "residual.bias"]
+        if self.settings["conv"] != "none":
+            y += self.convolve(x, name + "conv", local, sizes)
+        if attention is not None:
+            y += self.arrays[name + "gamma"] * self.attention(x, index, *attention, None)
+        return np.maximum(self.norm(y, name + "norm", self.settings["norm"]), 0)
 
     def prepare(self, features):
         scale = self.arrays.get("preparation/features.scale", 1.0)
@@ -216,17 +245,75 @@ def edge_types(graph):
     return types
 
 
+def local_rows(data, about):
+    """Of the graph's own edges, made undirected: each node's neighbours, then itself."""
+    offsets, neighbours = data["graph.offsets"].astype(int), data["graph.neighbours"].astype(int)
+    rows = [neighbours[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+    if about["symmetric"] == "0":
+        both = [set(row.tolist()) for row in rows]
+        for node, row in enumerate(rows):
+            for other in row:
+                both[other].add(node)
+        rows = [np.array(sorted(row - {node}), int) for node, row in enumerate(both)]
+    return [np.append(row, node) for node, row in enumerate(rows)]
+
+
+def drawn_rows(rows, seed, sample, layer, count):
+    """`count` neighbours of each row and the node itself."""
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    times = waiting_times(offsets[-1], seed, sample, layer)
+    drawn = []
+    for row, begin in zip(rows, offsets):
+        chosen = np.argsort(times[begin:begin + len(row) - 1], kind="stable")[:count]
+        drawn.append(np.append(row[np.sort(chosen)], row[-1]))
+    return drawn
+
+
+def predict_local(network, metadata, run, data, about):
+    """spexphormer-local."""
+    s, seed = network.settings, int(metadata["seed"])
+    sample = int(metadata["best_epoch"]) // s["resample_every"]
+    draws = s["attention_layers"] > 0 and s["degree"] > 0
+    local = local_rows(data, about)
+    sizes = np.array([len(row) for row in local], float)
+    scores = []
+    if s["attention_layers"] > 0:
+        graph, _ = read_safetensors(run + "/attention.safetensors")
+        offsets, types = graph["offsets"].astype(int), edge_types(graph)
+        neighbours = graph["neighbours"].astype(int)
+    if draws and s["sampling"] != "uniform":
+        stored, _ = read_safetensors(run + "/scores.safetensors")
+        scores = [stored[f"layer.{i}"].astype(np.float64) for i in range(len(stored))]
+    x = network.prepare(read_features(data))
+    if s["pre_linear"]:
+        x = x @ network.weight("pre.weight", x.shape[1]) + network.arrays["pre.bias"]
+    for i in range(s["layers"]):
+        attention, rows = None, local
+        if i + s["attention_layers"] >= s["layers"]:
+            edges = [np.arange(a, b) for a, b in zip(offsets[:-1], offsets[1:])]
+            if draws:
+                of_layer = scores[min(i, len(scores) - 1)] if scores else None
+                edges = drawn_edges(offsets, of_layer, s["sampling"], seed, sample, i, s["degree"])
+            attention = (edges, neighbours, types)
+        if draws and 0 < s["batch_size"] < len(local):
+            rows = drawn_rows(local, seed, sample, i, s["local_cap"])
+        x = network.local_layer(x, i, attention, rows, sizes)
+    return x @ network.weight("head.weight", x.shape[1]) + network.arrays["head.bias"]
+
+
 def predict(run):
     config = read_settings(open(run + "/config.toml").read())
     data, about = read_safetensors(config["data"])
     data["feature_count"] = about["feature_count"]
-    graph, _ = read_safetensors(run + "/attention.safetensors")
     arrays, metadata = read_safetensors(run + "/model.safetensors")
     network = Network(arrays, metadata)
     if metadata["structure"] != "none":
         sys.exit("numpy_predict: this run has features made of the graph, which are not computed here")
     if "edge_encoder" in arrays:
         sys.exit("numpy_predict: this run's edges have features, which are not computed here")
+    if network.name == "spexphormer-local":
+        return predict_local(network, metadata, run, data, about), network, metadata
+    graph, _ = read_safetensors(run + "/attention.safetensors")
     settings = network.settings
     sampled = network.name == "spexphormer"
     layers = len(settings["degrees"]) if sampled else settings["layers"]
@@ -248,7 +335,7 @@ def predict(run):
             if settings["truncate"] > 0:
                 degree = min(degree, settings["truncate"])
             sample = int(metadata["best_epoch"]) // settings["resample_every"]
-            rows = drawn_edges(graph, of_layer, settings, int(metadata["seed"]), sample, i, degree)
+            rows = drawn_edges(offsets, of_layer, settings["sampling"], int(metadata["seed"]), sample, i, degree)
         logged = of_layer if sampled and settings["log_scores"] else None
         x = network.layer(x, i, rows, neighbours, types, logged)
     return network.finish(x[:nodes]), network, metadata

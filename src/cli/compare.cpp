@@ -7,11 +7,13 @@
 #include <spex/core/threads.h>
 #include <spex/report/report.h>
 #include <spex/run/compare.h>
+#include <spex/version.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/progress.h"
+#include "cli/run_place.h"
 #include "cli/settings.h"
 
 namespace spex::cli {
@@ -24,16 +26,22 @@ struct CompareCommand {
 };
 
 void compare(const CompareCommand& request) {
-  for (const std::string& name : words_of(request.models)) find_model(name);
+  check_settings(request.settings);
+  std::vector<std::string> models = models_of(request.models);
   Progress progress(request.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
   Dataset data = open_data(request.settings.data);
   CompareRequest wanted;
   wanted.out = request.out;
-  wanted.configs = resolve_each(request.settings, words_of(request.models),
-                                splits_of(request.splits, data), data, interrupted);
-  for (Config& config : wanted.configs) config.threads = use_threads(config.threads);
+  wanted.command = command_line();
+  wanted.version = SPEX_VERSION;
+  wanted.configs =
+      resolve_each(request.settings, models, splits_of(request.splits, data), data, interrupted);
+  for (Config& config : wanted.configs) {
+    config.threads = use_threads(config.threads);
+    progress.show_metric(config);
+  }
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {
     progress.epoch(record, epochs);
@@ -63,7 +71,7 @@ void add_compare_command(CLI::App& app) {
       ->check(within({1, 1e6}));
   command
       ->add_option("--splits", request->splits,
-                   "Stored splits to train on: all, or numbers such as 0,3,5 (the one of --split)")
+                   "Stored splits to train on: all, or such as 0,3,5 (that of --split)")
       ->type_name("LIST");
   command->add_option("--out", request->out, "A folder: a run directory per model and split inside")
       ->type_name("DIR")

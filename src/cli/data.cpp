@@ -117,8 +117,8 @@ void add_convert(CLI::App& data) {
       "      --labels facebook_target.csv --label-column page_type facebook.safetensors");
   app->callback([input, paths] {
     if (paths->size() == 2) input->data = paths->front();
-    refuse_overwriting(paths->back(), {input->data, input->tables.edges, input->tables.features,
-                                       input->tables.labels});
+    check_output(paths->back(),
+                 {input->data, input->tables.edges, input->tables.features, input->tables.labels});
     Dataset dataset = read(*input);
     save_native(dataset, paths->back());
     fmt::print("{}: {} nodes, {} edges\n", paths->back(), dataset.nodes(), dataset.graph.edges());

@@ -4,6 +4,7 @@
 #include <spex/core/log.h>
 #include <spex/core/threads.h>
 #include <spex/run/run.h>
+#include <spex/run/score_text.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -22,7 +23,7 @@ struct EstimateCommand {
 
 void estimate(const EstimateCommand& request) {
   check_settings(request.settings);
-  refuse_overwriting(request.out, {request.settings.data, request.settings.config_file});
+  check_output(request.out, {request.settings.data, request.settings.config_file});
   Progress progress(request.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
@@ -30,6 +31,7 @@ void estimate(const EstimateCommand& request) {
   Config config = resolve(request.settings, data, interrupted);
   check(config);
   config.threads = use_threads(config.threads);
+  progress.show_metric(config);
   Problem problem = make_problem(std::move(data), config);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {
@@ -39,8 +41,10 @@ void estimate(const EstimateCommand& request) {
   EstimateResult result = run_estimate(problem, config, request.out, hooks);
   progress.finish();
   set_log_sink({});
-  fmt::print("{}: scores of {} attention edges; estimator: validation {:.2f}%, test {:.2f}%\n",
-             request.out, problem.attention.edges(), 100 * result.validation, 100 * result.test);
+  std::string metric(name(config.split.metric));
+  fmt::print("{}: scores of {} attention edges; estimator: validation {}, test {}\n", request.out,
+             problem.attention.edges(), score_text(metric, result.validation),
+             score_text(metric, result.test));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/outputs.h"
 #include "cli/settings.h"
 
 namespace spex::cli {
@@ -53,6 +54,7 @@ void add_generate_command(CLI::App& data) {
   add_options(*app, *request);
   app->footer(list_of_generators());
   app->callback([request] {
+    check_output(request->out, {});
     Dataset dataset = generate(request->name, request->options);
     save_native(dataset, request->out);
     fmt::print("{}: {} ({}), synthetic, {} nodes, {} directed edges, {} features\n", request->out,

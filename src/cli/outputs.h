@@ -6,8 +6,9 @@
 
 namespace spex::cli {
 
-// Throws if writing `out` would replace an input, or a file inside an input that is a folder.
-void refuse_overwriting(const std::filesystem::path& out,
-                        const std::vector<std::filesystem::path>& inputs);
+// Before any work is done for it: throws if `out` cannot be written, or if that would replace an
+// input or a file inside an input that is a folder.
+void check_output(const std::filesystem::path& out,
+                  const std::vector<std::filesystem::path>& inputs);
 
 }  // namespace spex::cli

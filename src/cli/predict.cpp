@@ -28,6 +28,7 @@ struct PredictCommand {
 std::vector<std::string> parse_keys(const std::string& text) {
   bool file = std::filesystem::exists(text);
   std::string list = file ? read_text(text) : text;
+  if (list.starts_with("\xEF\xBB\xBF")) list.erase(0, 3);
   if (file) std::replace(list.begin(), list.end(), '\r', '\n');
   std::stringstream stream(list);
   std::vector<std::string> keys;
@@ -39,7 +40,9 @@ std::vector<std::string> parse_keys(const std::string& text) {
 
 void run(PredictCommand& request) {
   if (request.nodes) request.options.keys = parse_keys(*request.nodes);
-  refuse_overwriting(request.out, {request.options.run, request.options.data});
+  if (!request.out.empty())
+    check_output(request.out,
+                 {request.options.run, request.options.data, request.nodes.value_or("")});
   Predictions predictions = predict(request.options);
   if (request.out.empty()) {
     write_csv(std::cout, predictions);

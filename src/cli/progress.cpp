@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <spex/core/signals.h>
 #include <spex/core/stopwatch.h>
+#include <spex/run/score_text.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,7 +56,8 @@ std::string Progress::describe(const EpochRecord& record, size_t epochs) const {
   std::string text = fmt::format("{} seed {}  epoch {}/{}  loss {:.4f}", record.phase, record.seed,
                                  record.epoch + 1, epochs, record.train_loss);
   if (!std::isnan(record.validation))
-    text += fmt::format("  val {:.2f}% (best {:.2f}%)", 100 * record.validation, 100 * best_);
+    text += fmt::format("  val {} (best {})", score_text(metric_, record.validation),
+                        score_text(metric_, best_));
   return text +
          fmt::format("  {} left",
                      format_duration(per_epoch * static_cast<double>(epochs - record.epoch - 1)));
@@ -91,6 +93,7 @@ void Progress::epoch(const EpochRecord& record, size_t epochs) {
 }
 
 void Progress::status(const std::string& text) {
+  if (quiet_) return;
   auto now = std::chrono::steady_clock::now();
   if (seconds_between(last_, now) < (terminal_ ? 0.1 : 10.0)) return;
   last_ = now;

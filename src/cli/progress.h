@@ -2,6 +2,7 @@
 // lines; told to be quiet, nothing.
 #pragma once
 
+#include <spex/config/config.h>
 #include <spex/train/trainer.h>
 
 #include <chrono>
@@ -13,6 +14,7 @@ class Progress {
  public:
   explicit Progress(bool quiet);
   ~Progress();
+  void show_metric(const Config& config) { metric_ = name(config.split.metric); }
   void epoch(const EpochRecord& record, size_t epochs);
   void status(const std::string& text);  // how far it is, where there are no epochs to show
   void line(std::string_view text);      // a message between two updates
@@ -24,7 +26,7 @@ class Progress {
 
   bool quiet_, terminal_;
   bool drawn_ = false;
-  std::string phase_;
+  std::string metric_, phase_;
   size_t seed_ = 0;
   size_t first_epoch_ = 0;
   double best_ = -1e30;

@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/outputs.h"
+
 namespace spex::cli {
 namespace {
 
@@ -24,8 +26,9 @@ void report(const ReportCommand& request) {
     fmt::print("{}\n", (request.runs.front() / "report.html").string());
     return;
   }
-  Comparison comparison = compare_runs(request.runs);
   auto page = request.out.empty() ? std::filesystem::path("compare.html") : request.out;
+  check_output(page, request.runs);
+  Comparison comparison = compare_runs(request.runs);
   write_text(page, render_comparison(comparison));
   fmt::print("{}{}\n", to_table(comparison), page.string());
 }

@@ -50,6 +50,15 @@ std::vector<std::string> words_of(const std::string& list) {
   return words;
 }
 
+std::vector<std::string> models_of(const std::string& list) {
+  std::vector<std::string> names = words_of(list);
+  for (const std::string& name : names) {
+    find_model(name);
+    require(std::ranges::count(names, name) == 1, "--models names {} twice", name);
+  }
+  return names;
+}
+
 std::vector<size_t> splits_of(const std::string& text, const Dataset& data) {
   std::vector<size_t> splits;
   if (text == "all")
@@ -59,9 +68,11 @@ std::vector<size_t> splits_of(const std::string& text, const Dataset& data) {
   require(text.empty() || !splits.empty(),
           "{} stores no splits; leave --splits out, and --seeds gives several trainings",
           data.name);
-  for (size_t split : splits)
+  for (size_t split : splits) {
     require(split < data.splits.size(), "there is no split {}: {} stores {}", split, data.name,
             data.splits.size());
+    require(std::ranges::count(splits, split) == 1, "--splits names {} twice", split);
+  }
   return splits;
 }
 

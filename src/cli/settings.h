@@ -1,4 +1,4 @@
-// The options that `spex train`, `spex estimate` and `spex compare` share.
+// The options that the commands that train share.
 #pragma once
 
 #include <spex/run/settings.h>
@@ -23,6 +23,9 @@ CLI::Validator within(const Range& range);
 void add_settings(CLI::App& app, Settings& settings);
 
 std::vector<std::string> words_of(const std::string& list);  // "a,b" to a and b
+
+// The same of models; throws unless there are such, each named once.
+std::vector<std::string> models_of(const std::string& list);
 
 // "all", or numbers such as 0,3,5; empty: none.
 std::vector<size_t> splits_of(const std::string& text, const Dataset& data);

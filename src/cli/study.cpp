@@ -32,6 +32,7 @@ void list_studies() {
 
 void study(StudyCommand command) {
   const StudyInfo& info = find_study(command.name);
+  check_settings(command.settings);
   if (command.settings.data.empty()) command.settings.data = info.default_data;
   require(!command.settings.data.empty(),
           "spex study {} needs a data set: a file, a folder or a generator", info.name);
@@ -72,7 +73,9 @@ void add_study_command(CLI::App& app) {
   command
       ->add_option("--widths", request->widths, "Widths whose attention is compared (4,8,16,32,64)")
       ->type_name("LIST")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(within({1, 1024}));
   command->add_option("--nodes", request->nodes, "growth: nodes of the largest graph (1000000)")
       ->type_name("N")
       ->check(within({1, 4e9}));
@@ -84,8 +87,8 @@ void add_study_command(CLI::App& app) {
       "Example:\n"
       "  spex study mixing minesweeper --out studies/mines\n"
       "  spex report studies/mines\n"
-      "Networks are kept in the folder: studies of the same data share them, and the same command "
-      "goes on after a stop.");
+      "Networks are kept in the folder: studies of the same data share them, and the same\n"
+      "command goes on after a stop.");
   command->callback([request] { request->name.empty() ? list_studies() : study(*request); });
 }
 

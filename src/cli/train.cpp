@@ -10,6 +10,8 @@
 #include <spex/plan/planner.h>
 #include <spex/report/report.h>
 #include <spex/run/run.h>
+#include <spex/run/score_text.h>
+#include <spex/version.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -36,12 +38,12 @@ void print_result(const RunSummary& s, const std::filesystem::path& out) {
                s.edges_kept_percent);
   fmt::print("\n");
   if (s.estimator.epochs > 0)
-    fmt::print("estimator    {} {:.2f}%   {:.1f} ms per epoch, peak {:.1f} MB\n", s.metric,
-               100 * s.estimator_test, 1e3 * s.estimator.epoch_seconds,
+    fmt::print("estimator    {} {}   {:.1f} ms per epoch, peak {:.1f} MB\n", s.metric,
+               score_text(s.metric, s.estimator_test), 1e3 * s.estimator.epoch_seconds,
                1e-6 * static_cast<double>(s.estimator.peak_bytes));
-  std::string spread = s.seeds.size() > 1 ? fmt::format(" ± {:.2f}", 100 * s.test_std) : "";
-  fmt::print("{:<12} {} {:.2f}%{}   {:.1f} ms per epoch, peak {:.1f} MB\n", s.model, s.metric,
-             100 * s.test_mean, spread, 1e3 * s.final.epoch_seconds,
+  std::string spread = s.seeds.size() > 1 ? " ± " + spread_text(s.metric, s.test_std) : "";
+  fmt::print("{:<12} {} {}{}   {:.1f} ms per epoch, peak {:.1f} MB\n", s.model, s.metric,
+             score_text(s.metric, s.test_mean), spread, 1e3 * s.final.epoch_seconds,
              1e-6 * static_cast<double>(s.final.peak_bytes));
   fmt::print("{:.1f} s, {:.0f} MB of memory in all; report: {}\n", s.seconds,
              1e-6 * static_cast<double>(s.peak_rss_bytes), (out / "report.html").string());
@@ -49,6 +51,8 @@ void print_result(const RunSummary& s, const std::filesystem::path& out) {
 
 void train(TrainCommand& request) {
   check_settings(request.settings);
+  std::optional<size_t> memory;
+  if (!request.memory.empty()) memory = parse_size(request.memory);
   require(!request.run.resume || !request.run.replace, "--resume and --force exclude each other");
   if (request.run.out.empty())
     request.run.out = default_run(request.settings.data, request.run.resume);
@@ -64,12 +68,12 @@ void train(TrainCommand& request) {
   if (!request.run.scores.empty()) request.settings.chooses_model = false;
   Config config = resolve(request.settings, data, interrupted);
   config.threads = use_threads(config.threads);
+  progress.show_metric(config);
   check(config);
   PreparedData prepared = prepare(std::move(data), config.features);
   PlanInput input = plan_input(prepared.data, config);
   input.scores_given = !request.run.scores.empty();
-  request.run.plan = request.memory.empty() ? make_plan(input, config)
-                                            : fit_plan(input, config, parse_size(request.memory));
+  request.run.plan = memory ? fit_plan(input, config, *memory) : make_plan(input, config);
   if (request.dry_run) {
     fmt::print("{}", describe(request.run.plan));
     return;

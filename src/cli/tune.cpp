@@ -8,6 +8,7 @@
 #include <spex/core/text.h>
 #include <spex/core/threads.h>
 #include <spex/report/report.h>
+#include <spex/run/score_text.h>
 #include <spex/run/tune.h>
 
 #include <CLI/CLI.hpp>
@@ -41,11 +42,11 @@ double parse_duration(const std::string& text) {
   return seconds;
 }
 
-std::string describe(const TuneProgress& p) {
+std::string describe(const TuneProgress& p, const std::string& metric) {
   std::string text = fmt::format("{} of {}  {}: {} trials", format_duration(p.seconds),
                                  format_duration(p.budget_seconds), p.stage, p.trials);
-  if (!std::isnan(p.best)) text += fmt::format("  best val {:.2f}%", 100 * p.best);
-  if (!std::isnan(p.start)) text += fmt::format(" (default {:.2f}%)", 100 * p.start);
+  if (!std::isnan(p.best)) text += "  best val " + score_text(metric, p.best);
+  if (!std::isnan(p.start)) text += fmt::format(" (default {})", score_text(metric, p.start));
   return text;
 }
 
@@ -56,7 +57,7 @@ TuneRequest request_of(const TuneCommand& command, const Dataset& data) {
   request.seeds = command.settings.seeds.value_or(request.splits.size() > 1 ? 1 : 3);
   request.budget_seconds = parse_duration(command.budget);
   if (command.trials) request.most_trials = *command.trials;
-  std::vector<std::string> names = words_of(command.models);
+  std::vector<std::string> names = models_of(command.models);
   Settings settings = command.settings;
   settings.seeds.reset();
   if (!request.splits.empty()) settings.split = request.splits.front();
@@ -67,6 +68,8 @@ TuneRequest request_of(const TuneCommand& command, const Dataset& data) {
 
 void tune_settings(const TuneCommand& command) {
   Stopwatch watch;
+  check_settings(command.settings);
+  models_of(command.models);
   Progress progress(command.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
   catch_interrupts();
@@ -76,7 +79,8 @@ void tune_settings(const TuneCommand& command) {
   TuneRequest request = request_of(command, data);
   request.spent_seconds = watch.seconds();
   TuneHooks hooks;
-  hooks.on_progress = [&](const TuneProgress& p) { progress.status(describe(p)); };
+  hooks.on_progress = [&, metric = std::string(name(request.defaults.front().split.metric))](
+                          const TuneProgress& p) { progress.status(describe(p, metric)); };
   hooks.stop = interrupted;
   std::optional<Tuning> tuning = tune(data, request, hooks);
   progress.finish();
@@ -113,7 +117,7 @@ void add_tune_command(CLI::App& app) {
       ->check(within({1, 1e6}));
   command
       ->add_option("--splits", request->splits,
-                   "Stored splits to judge on: all, or numbers such as 0,3,5 (the one of --split)")
+                   "Stored splits to judge on: all, or such as 0,3,5 (that of --split)")
       ->type_name("LIST");
   command->add_option("--out", request->out, "A folder for best.toml, the trials and the page")
       ->type_name("DIR")
@@ -122,8 +126,8 @@ void add_tune_command(CLI::App& app) {
       "Example:\n"
       "  spex tune graph.safetensors --budget 10m --out runs/tuned\n"
       "  spex train graph.safetensors --config runs/tuned/best.toml --out runs/best\n"
-      "The same command continues a search that was stopped. Test nodes are looked at once, in the "
-      "end, for the winner.");
+      "The same command continues a search that was stopped. Test nodes are looked at once,\n"
+      "in the end, for the winner.");
   command->callback([request] { tune_settings(*request); });
 }
 

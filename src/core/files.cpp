@@ -146,13 +146,14 @@ std::string read_text(const std::filesystem::path& path) {
 
 void write_atomically(const std::filesystem::path& name,
                       const std::function<void(std::ostream&)>& write) {
-  std::filesystem::path path = follow_links(name), temporary = path;
   struct stat before {};
-  bool exists = ::stat(path.c_str(), &before) == 0;
+  // Before links are followed: that of /dev/stdout leads to a name that is none.
+  bool exists = ::stat(name.c_str(), &before) == 0;
   if (exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode))) {
-    write_through(path, write);
+    write_through(name, write);
     return;
   }
+  std::filesystem::path path = follow_links(name), temporary = path;
   require(!exists || S_ISREG(before.st_mode), "cannot write {}: it is {}, not a file",
           path.string(), S_ISDIR(before.st_mode) ? "a folder" : "a device");
   if (exists && ::access(path.c_str(), W_OK) != 0) fail_writing(path, errno);

@@ -1,6 +1,7 @@
 #include "report/findings.h"
 
 #include <spex/core/error.h>
+#include <spex/run/score_text.h>
 
 #include <cmath>
 #include <numeric>
@@ -16,15 +17,20 @@ std::string percent(double fraction) {
   return fmt::format("{:.1f}%", 100 * fraction);
 }
 
+// A value of the run's metric, or a difference of two.
+std::string score(const RunSummary& s, double value) {
+  return s.metric == "mae" ? score_text(s.metric, value) : percent(value);
+}
+
 void compare_with_baselines(std::vector<std::string>& out, const RunRecord& record) {
   const RunSummary& s = record.summary;
   double constant = record.details.constant_test;
   if (s.test_mean <= constant + kClearly && constant > 0)
     out.push_back(fmt::format("It is no better than one answer for all nodes, which reaches {}.",
-                              percent(constant)));
+                              score(s, constant)));
   if (s.estimator.epochs > 0 && s.estimator_test > s.test_mean + kClearly)
     out.push_back(fmt::format("The estimator alone is better: {} against {}.",
-                              percent(s.estimator_test), percent(s.test_mean)));
+                              score(s, s.estimator_test), score(s, s.test_mean)));
 }
 
 // One seed's rows of the last phase that have a metric.
@@ -52,7 +58,8 @@ void overfitting(std::vector<std::string>& out, const RunRecord& record) {
         fmt::format("Overfitting since epoch {}: the training loss went on falling, and validation "
                     "fell from {} "
                     "to {}. Fewer epochs, more dropout or weight decay may help.",
-                    best->epoch, percent(best->validation), percent(last.validation)));
+                    best->epoch, score(record.summary, best->validation),
+                    score(record.summary, last.validation)));
   if (best && best->epoch + 1 >= last.epoch && rows.size() > kLongAgo)
     out.emplace_back("The last epoch was the best: more epochs may help.");
 }
@@ -91,7 +98,7 @@ void spread(std::vector<std::string>& out, const RunSummary& s) {
     out.push_back(
         fmt::format("The seeds differ by {}: differences to other runs below that mean "
                     "little.",
-                    percent(s.test_std)));
+                    score(s, s.test_std)));
 }
 
 }  // namespace

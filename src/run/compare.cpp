@@ -4,6 +4,7 @@
 #include <spex/core/log.h>
 #include <spex/core/text.h>
 #include <spex/run/compare.h>
+#include <spex/run/score_text.h>
 
 #include <algorithm>
 
@@ -62,6 +63,8 @@ RunResult run_split(const PreparedData& data, const Config& config, const Compar
   RunOptions options;
   options.out = out;
   options.checkpoint_seconds = request.checkpoint_seconds;
+  options.command = request.command;
+  options.version = request.version;
   options.resume = fs::exists(RunFiles{out}.config());
   return run_training(make_problem(data, config), config, options, hooks);
 }
@@ -170,11 +173,11 @@ std::string to_json(const Comparison& comparison) {
 
 std::string to_table(const Comparison& comparison) {
   std::string text = fmt::format("{:<18} {:>18}  {:>12} {:>10} {:>12} {:>12}\n", "model",
-                                 fmt::format("{} %", comparison.metric), "s per epoch", "s in all",
+                                 score_head(comparison.metric), "s per epoch", "s in all",
                                  "peak memory", "parameters");
   for (const ComparedModel& m : comparison.models)
     text += fmt::format("{:<18} {:>14}{:<4}  {:>12.3f} {:>10.1f} {:>12} {:>12}\n", m.model,
-                        fmt::format("{:.2f} ± {:.2f}", 100 * m.mean, 100 * m.deviation),
+                        mean_text(comparison.metric, m.mean, m.deviation, m.runs.size()),
                         m.best           ? " **"
                         : m.within_noise ? " *"
                                          : "",

@@ -73,8 +73,10 @@ class TrainingRun {
     for (const Phase* phase : phases_to_train(config_, !options_.scores.empty()))
       phase->model->make(shape_, config_.seed);
     check_validation();
-    if (!options_.scores.empty() && config_.final().model->needs().scores)
-      problem_.scores = load_scores(options_.scores, problem_.attention, problem_.fingerprint);
+    if (options_.scores.empty()) return;
+    require(config_.final().model->needs().scores, "{} draws by no scores; leave --scores out",
+            config_.model);
+    problem_.scores = load_scores(options_.scores, problem_.attention, problem_.fingerprint);
   }
 
   // The metric that chooses the best epoch must exist on the validation nodes.
@@ -258,10 +260,13 @@ class TrainingRun {
                          sizeof(EdgeOffset) * (graph.offsets.size() + graph.segment_ends.size());
     std::vector<PipelineStep> steps = {{"read data", options_.read_seconds, 0, 0, 0},
                                        {"graphs", problem_.graph_seconds, graph_bytes, 0, 0}};
-    for (const PhasePlan& phase : options_.plan.phases) {
-      PipelineStep step{phase.name, 0, 0, phase.seconds, phase.bytes};
+    for (const Phase* phase : phases_to_train(config_, !options_.scores.empty())) {
+      PipelineStep step{phase->name, 0, 0, 0, 0};
+      for (const PhasePlan& plan : options_.plan.phases)
+        if (plan.name == phase->name)
+          step.forecast_seconds = plan.seconds, step.forecast_bytes = plan.bytes;
       for (const EpochRecord& r : folder_.records())
-        if (r.phase == phase.name) {
+        if (r.phase == phase->name) {
           step.seconds += r.seconds;
           step.peak_bytes = std::max(step.peak_bytes, r.peak_bytes);
         }

@@ -3,6 +3,7 @@
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/graph/attention_file.h>
+#include <spex/model/registry.h>
 
 #include <charconv>
 
@@ -11,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDataLine = "# data ";  // the second line of config.toml
+constexpr std::string_view kAnyRun = "# spex run ";  // of any version
+constexpr std::string_view kDataLine = "# data ";    // the second line of config.toml
 
 // What must be the same in a run and its continuation. A data set may have moved, and recomputing
 // changes no number.
@@ -47,7 +49,7 @@ uint64_t read_data_fingerprint(const RunFiles& files) {
 
 void RunFolder::open(const Problem& problem, const RunOptions& options) {
   if (!options.resume) {
-    if (options.replace) remove_run();
+    if (options.replace && fs::exists(files_.config())) remove_run();
     start(problem);
     return;
   }
@@ -78,13 +80,16 @@ void RunFolder::write_metrics() const {
   write_text(files_.metrics(), to_csv(records_));
 }
 
-// The configuration goes last: without it nothing here is taken for a run that could be continued.
+// The configuration goes last: without it nothing here is taken for a run.
 void RunFolder::remove_run() const {
+  require(read_text(files_.config()).starts_with(kAnyRun),
+          "{} is not of a run, and --force replaces runs alone; give another --out",
+          files_.config().string());
   for (const fs::path& file :
        {files_.summary(), files_.report(), files_.details(), files_.predictions(), files_.model(),
         files_.checkpoint(), files_.scores(), files_.attention(), files_.metrics()})
     fs::remove(file);
-  for (const Phase& phase : config_.phases) fs::remove(files_.phase(phase.name));
+  for (const ModelInfo& info : models()) fs::remove(files_.phase(info.name));
   fs::remove(files_.config());
 }
 

@@ -33,21 +33,37 @@ PhaseSummary summarise(const std::vector<EpochRecord>& records, const std::strin
   return summary;
 }
 
-// The epoch that the trainer kept: the first with the best validation metric.
-const EpochRecord* best_record(const std::vector<EpochRecord>& records, const std::string& phase,
-                               const size_t* seed) {
+// The epoch that the trainer kept: of equally good ones that with the sharpest attention, then the
+// first. Where training began its search for the best anew, what came before does not count.
+const EpochRecord* best_record(const std::vector<EpochRecord>& records, const Phase& phase,
+                               size_t seed) {
+  size_t restart = phase.model->needs().restart_epoch;
   const EpochRecord* best = nullptr;
-  for (const EpochRecord& r : records)
-    if (r.phase == phase && (!seed || r.seed == *seed) && !std::isnan(r.validation) &&
-        (!best || r.validation > best->validation))
+  for (const EpochRecord& r : records) {
+    if (r.phase != phase.name || r.seed != seed) continue;
+    if (restart > 0 && r.epoch == restart) best = nullptr;
+    if (std::isnan(r.validation)) continue;
+    bool sharper = best && r.temperature < best->temperature;
+    if (!best || r.validation > best->validation || (sharper && r.validation == best->validation))
       best = &r;
+  }
   return best;
+}
+
+// Of several tries the first of the best.
+double best_test(const std::vector<EpochRecord>& records, const Phase& phase, size_t first_seed) {
+  const EpochRecord* best = nullptr;
+  for (size_t t = 0; t < phase.model->tries(); ++t) {
+    const EpochRecord* own = best_record(records, phase, first_seed + t);
+    if (own && (!best || own->validation > best->validation)) best = own;
+  }
+  return best ? best->test : 0.0;
 }
 
 void add_seeds(RunSummary& s, const Config& config, const std::vector<EpochRecord>& records) {
   for (size_t i = 0; i < config.seeds; ++i) {
     size_t seed = config.seed + i;
-    if (const EpochRecord* best = best_record(records, config.final().name, &seed))
+    if (const EpochRecord* best = best_record(records, config.final(), seed))
       s.seeds.push_back({seed, best->validation, best->test, best->epoch});
   }
   std::vector<double> tests;
@@ -60,6 +76,7 @@ void add_seeds(RunSummary& s, const Config& config, const std::vector<EpochRecor
 double edges_kept_percent(const AttentionGraph& graph, const Config& config) {
   SamplingOptions sampling = config.final().model->needs().sampling;
   if (sampling.degrees.empty() || graph.edges() == 0) return 100.0;
+  std::erase(sampling.degrees, 0);  // of layers that do not attend
   double percent = 0;
   auto shares = kept_share(graph, sampling.degrees);
   for (double share : shares) percent += 100.0 * share / static_cast<double>(shares.size());
@@ -80,10 +97,9 @@ RunSummary summarise_run(const Problem& problem, const Config& config,
   add_seeds(s, config, records);
   s.edges_kept_percent = edges_kept_percent(problem.attention, config);
   if (config.phases.size() > 1) {
-    const std::string& scorer = config.phases.front().name;
-    s.estimator = summarise(records, scorer);
-    if (const EpochRecord* best = best_record(records, scorer, nullptr))
-      s.estimator_test = best->test;
+    const Phase& scorer = config.phases.front();
+    s.estimator = summarise(records, scorer.name);
+    s.estimator_test = best_test(records, scorer, config.seed);
   }
   s.final = summarise(records, config.final().name);
   s.threads = config.threads;

@@ -3,6 +3,7 @@
 #include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/core/stopwatch.h>
+#include <spex/data/fingerprint.h>
 #include <spex/run/halving.h>
 #include <spex/run/run_lock.h>
 #include <spex/run/search_space.h>
@@ -74,18 +75,22 @@ class Tuner {
     fs::path file = request_.out / "tune.json";
     Tuning begun;
     begun.data = units_.data().name;
+    begun.fingerprint = fmt::format("{:016x}", fingerprint(units_.data()));
+    begun.splits = request_.splits;
     const Config& first = starts_.front().config;
     begun.metric = name(Objective(units_.data().labels, first.split.metric).metric());
     for (const Start& start : starts_) begun.defaults.push_back(comparable(start.config));
     if (fs::exists(file)) {
       known_ = parse_tuning(read_text(file), file.string());
-      require(known_.data == begun.data && known_.defaults == begun.defaults,
-              "{} holds a search from other data, models or settings; give another --out",
+      require(known_.fingerprint == begun.fingerprint && known_.splits == begun.splits &&
+                  known_.defaults == begun.defaults,
+              "{} holds a search from other data, splits, models or settings; give another --out",
               request_.out.string());
     }
     before_ = known_.seconds + request_.spent_seconds;
     now_ = begun;
     now_.budget_seconds = request_.budget_seconds;
+    if (!fs::exists(file)) save();  // the states of trials belong to this search from now on
   }
 
   static std::string comparable(Config config) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <spex/core/text.h>
+#include <spex/run/score_text.h>
 #include <spex/run/tune.h>
 
 #include <algorithm>
@@ -34,6 +35,8 @@ void fields(auto& io, TuneFinal& f) {
 void fields(auto& io, Tuning& t) {
   io("data", t.data);
   io("metric", t.metric);
+  io("fingerprint", t.fingerprint);
+  io("splits", t.splits);
   io("budget_seconds", t.budget_seconds);
   io("seconds", t.seconds);
   io("finished", t.finished);
@@ -86,8 +89,8 @@ std::string to_table(const Tuning& tuning) {
   std::vector<size_t> order;
   for (const TuneFinal& f : tuning.finals)
     if (std::find(order.begin(), order.end(), f.trial) == order.end()) order.push_back(f.trial);
-  std::string text =
-      fmt::format("{:<6} {:>26}  {}\n", "trial", "validation " + tuning.metric + " %", "settings");
+  std::string text = fmt::format("{:<6} {:>26}  {}\n", "trial",
+                                 "validation " + score_head(tuning.metric), "settings");
   for (size_t trial : order) {
     std::vector<double> values;
     for (const TuneFinal& f : tuning.finals)
@@ -95,7 +98,8 @@ std::string to_table(const Tuning& tuning) {
     Moments m = moments(values);
     text += fmt::format(
         "{:<6} {:>26}  {}{}\n", trial,
-        fmt::format("{:.2f} ± {:.2f} ({})", 100 * m.mean, 100 * m.deviation, values.size()),
+        fmt::format("{} ({})", mean_text(tuning.metric, m.mean, m.deviation, values.size()),
+                    values.size()),
         differences(tuning, trial), trial == tuning.winner ? "  **" : "");
   }
   text += tuning.winner == 0
@@ -103,8 +107,9 @@ std::string to_table(const Tuning& tuning) {
               : "** the winner: better than the default by more than two standard errors of the "
                 "paired differences\n";
   if (!std::isnan(tuning.test_mean))
-    text += fmt::format("its test {}: {:.2f} ± {:.2f} %\n", tuning.metric, 100 * tuning.test_mean,
-                        100 * tuning.test_std);
+    text += fmt::format("its test {}: {} ± {}\n", tuning.metric,
+                        score_text(tuning.metric, tuning.test_mean),
+                        spread_text(tuning.metric, tuning.test_std));
   return text;
 }
 

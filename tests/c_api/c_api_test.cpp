@@ -70,6 +70,15 @@ class CInterface : public testing::Test {
     return {values, values + array.shape[0] * array.shape[1]};
   }
 
+  // A part of the data set, copied.
+  template <class T>
+  std::vector<T> part(spex_part part, size_t split = 0) const {
+    spex_array array{};
+    EXPECT_EQ(spex_dataset_part(data, part, split, &array), SPEX_OK) << spex_last_error();
+    const auto* values = static_cast<const T*>(array.data);
+    return {values, values + array.shape[0] * (array.dimensions > 1 ? array.shape[1] : 1)};
+  }
+
   int32_t edges[2][kNodes];
   float features[kNodes][2];
   int8_t labels[kNodes];
@@ -133,6 +142,125 @@ TEST_F(CInterface, AnAdjacencyInCompressedRowsIsTheSameGraph) {
   ASSERT_EQ(a.shape[0], b.shape[0]);
   EXPECT_EQ(std::memcmp(a.data, b.data, 4 * a.shape[0]), 0);
   spex_dataset_free(other);
+}
+
+TEST_F(CInterface, ADirectedEdgeIsSeenByItsTargetAlone) {
+  ASSERT_EQ(spex_dataset_new("ring", 0, &data), SPEX_OK);
+  ASSERT_EQ(spex_dataset_edges(data, edge_array(), SPEX_DIRECTED), SPEX_OK);
+  ASSERT_EQ(spex_dataset_build(data), SPEX_OK) << spex_last_error();
+  auto neighbours = part<uint32_t>(SPEX_NEIGHBOURS);
+  ASSERT_EQ(neighbours.size(), kNodes);
+  for (size_t i = 0; i < kNodes; ++i) EXPECT_EQ(neighbours[i], (i + kNodes - 1) % kNodes);
+}
+
+TEST_F(CInterface, EachColumnOfAMaskIsASplit) {
+  uint8_t train[kNodes][2], rest[kNodes];
+  std::vector<uint32_t> expected[2];
+  std::vector<int64_t> test = {59, 57};
+  for (size_t i = 0; i < kNodes; ++i) {
+    for (size_t s : {0, 1})
+      if ((train[i][s] = i < 40 && i % 2 == s)) expected[s].push_back(static_cast<uint32_t>(i));
+    rest[i] = i >= 40 && i < 50;
+  }
+  ASSERT_EQ(spex_dataset_new("ring", 0, &data), SPEX_OK);
+  ASSERT_EQ(spex_dataset_edges(data, edge_array(), 0), SPEX_OK);
+  ASSERT_EQ(spex_dataset_split(data, {train, SPEX_BOOL, 2, {kNodes, 2}, {2, 1}},
+                               {rest, SPEX_BOOL, 1, {kNodes, 0}, {1, 0}}, nodes_of(test)),
+            SPEX_OK);
+  ASSERT_EQ(spex_dataset_build(data), SPEX_OK) << spex_last_error();
+  for (size_t s : {0, 1}) {
+    EXPECT_EQ(part<uint32_t>(SPEX_TRAIN, s), expected[s]);
+    EXPECT_EQ(part<uint32_t>(SPEX_VALIDATION, s).size(), 10U);
+    EXPECT_EQ(part<uint32_t>(SPEX_TEST, s), (std::vector<uint32_t>{57, 59}));
+  }
+}
+
+TEST_F(CInterface, LabelsThatAreNotKnownStayUnknown) {
+  float binary[kNodes][2] = {}, classes[kNodes] = {};
+  binary[3][1] = -1;
+  binary[4][0] = 1;
+  classes[1] = 1;
+  classes[5] = NAN;
+  ASSERT_EQ(spex_dataset_new("ring", 0, &data), SPEX_OK);
+  ASSERT_EQ(spex_dataset_edges(data, edge_array(), 0), SPEX_OK);
+  spex_array many = {binary, SPEX_FLOAT32, 2, {kNodes, 2}, {8, 4}};
+  ASSERT_EQ(spex_dataset_labels(data, many, SPEX_TASK_BY_VALUES), SPEX_OK);
+  ASSERT_EQ(spex_dataset_build(data), SPEX_OK) << spex_last_error();
+  auto values = part<float>(SPEX_LABELS);
+  EXPECT_TRUE(std::isnan(values[7]));
+  EXPECT_EQ(values[8], 1.0F);
+  spex_dataset_free(data);
+  ASSERT_EQ(spex_dataset_new("ring", 0, &data), SPEX_OK);
+  ASSERT_EQ(spex_dataset_edges(data, edge_array(), 0), SPEX_OK);
+  spex_array one = {classes, SPEX_FLOAT32, 1, {kNodes, 0}, {4, 0}};
+  ASSERT_EQ(spex_dataset_labels(data, one, SPEX_TASK_CLASSES), SPEX_OK);
+  ASSERT_EQ(spex_dataset_build(data), SPEX_OK) << spex_last_error();
+  auto known = part<int32_t>(SPEX_LABELS);
+  EXPECT_EQ(known[5], -1);
+  EXPECT_EQ(known[1], 1);
+}
+
+// Of the type that is kept, but with something between the numbers.
+TEST_F(CInterface, ArraysWithGapsAreNotTakenForPackedOnes) {
+  float wide[kNodes][3];
+  uint64_t offsets[kNodes + 1][2];
+  for (size_t i = 0; i < kNodes; ++i) {
+    wide[i][0] = features[i][0], wide[i][1] = features[i][1], wide[i][2] = 99;
+    offsets[i][0] = i, offsets[i][1] = 99;
+  }
+  offsets[kNodes][0] = kNodes;
+  ASSERT_EQ(spex_dataset_new("ring", 0, &data), SPEX_OK);
+  ASSERT_EQ(spex_dataset_edges(data, edge_array(), 0), SPEX_OK);
+  spex_array dense = {wide, SPEX_FLOAT32, 2, {kNodes, 2}, {sizeof wide[0], sizeof(float)}};
+  ASSERT_EQ(spex_dataset_features(data, dense), SPEX_OK);
+  ASSERT_EQ(spex_dataset_build(data), SPEX_OK) << spex_last_error();
+  auto kept = part<float>(SPEX_FEATURES);
+  ASSERT_EQ(kept.size(), 2 * kNodes);
+  EXPECT_EQ(std::memcmp(kept.data(), features, sizeof features), 0);
+  spex_dataset_free(data);
+  std::vector<uint32_t> columns(kNodes, 3);
+  std::vector<float> values(kNodes, 0.5F);
+  ASSERT_EQ(spex_dataset_new("ring", 0, &data), SPEX_OK);
+  ASSERT_EQ(spex_dataset_edges(data, edge_array(), 0), SPEX_OK);
+  ASSERT_EQ(spex_dataset_sparse_features(
+                data, {offsets, SPEX_UINT64, 1, {kNodes + 1, 0}, {sizeof offsets[0], 0}},
+                {columns.data(), SPEX_UINT32, 1, {kNodes, 0}, {4, 0}},
+                {values.data(), SPEX_FLOAT32, 1, {kNodes, 0}, {4, 0}}, 5),
+            SPEX_OK);
+  ASSERT_EQ(spex_dataset_build(data), SPEX_OK) << spex_last_error();
+  auto rows = part<uint64_t>(SPEX_FEATURE_OFFSETS);
+  ASSERT_EQ(rows.size(), kNodes + 1);
+  for (size_t i = 0; i <= kNodes; ++i) EXPECT_EQ(rows[i], i);
+}
+
+TEST_F(CInterface, AttentionIsThatOfTheEdgesAskedFor) {
+  build();
+  const char* settings[] = {"exphormer.epochs=2", "exphormer.width=4", "exphormer.heads=1",
+                            "exphormer.layers=1", "threads=1",         "expander.degree=0"};
+  spex_fit_options options{};
+  options.size = sizeof options;
+  options.model = "exphormer";
+  options.settings = settings;
+  options.setting_count = 6;
+  ASSERT_EQ(spex_fit(data, &options, nullptr, nullptr, &run), SPEX_OK) << spex_last_error();
+  auto scores = [&](spex_array asked) {
+    spex_result_free(result);
+    result = nullptr;
+    EXPECT_EQ(spex_run_attention(run, 0, asked, &result), SPEX_OK) << spex_last_error();
+    spex_array array = spex_result_array(result);
+    const auto* values = static_cast<const float*>(array.data);
+    return std::vector<float>(values, values + array.shape[0]);
+  };
+  // What node 5 looks at: both of its neighbours and itself; not node 30.
+  int64_t asked[2][4] = {{4, 6, 5, 30}, {5, 5, 5, 5}};
+  std::vector<float> some =
+      scores({asked, SPEX_INT64, 2, {2, 4}, {sizeof asked[0], sizeof(int64_t)}});
+  EXPECT_NEAR(some[0] + some[1] + some[2], 1.0F, 2e-3F);
+  EXPECT_TRUE(std::isnan(some[3]));
+  std::vector<float> all = scores({});
+  ASSERT_EQ(all.size(), 2 * kNodes);
+  EXPECT_EQ(all[10], some[0]);
+  EXPECT_EQ(all[11], some[1]);
 }
 
 TEST_F(CInterface, ACallbackStopsTheRunWhichThenPredictsAndIsSaved) {

@@ -66,6 +66,9 @@ TEST_F(RunDirectory, ScoresOfEstimateServeATraining) {
   expect_fails(spex(train("other", {"--scores", scores, "--set", "expander.seed=5"})), 1,
                "holds the scores of another graph");
   expect_fails(spex(train("other", {"--scores", data_})), 1, data_);
+  expect_fails(
+      spex({"train", data_, "--model", "gcn", "--scores", scores, "--out", folder_ / "other"}), 1,
+      "gcn draws by no scores");
   EXPECT_FALSE(fs::exists(folder_ / "other"));
 }
 
@@ -100,6 +103,21 @@ TEST_F(RunDirectory, IsReplacedWhereThatIsForced) {
   Outcome forced = spex(train("run", short_run + "--seed" + "7" + "--force"));
   ASSERT_EQ(forced.code, 0) << forced.err;
   expect_same_run(folder_ / "other", folder_ / "run");
+  ASSERT_EQ(spex({"train", data_, "--out", folder_ / "run", "--force", "--model", "mlp", "--set",
+                  "mlp.epochs=2"})
+                .code,
+            0);
+  EXPECT_FALSE(fs::exists(folder_ / "run/estimator.safetensors")) << "of the run before";
+}
+
+TEST_F(RunDirectory, IsNotReplacedWhereItIsNoRun) {
+  fs::create_directory(folder_ / "mine");
+  write_text(folder_ / "mine/metrics.csv", "of another program");
+  expect_fails(spex(train("mine", {"--force"})), 1, "metrics.csv");
+  write_text(folder_ / "mine/config.toml", "of another program");
+  expect_fails(spex(train("mine", {"--force"})), 1, "is not of a run");
+  EXPECT_EQ(read_text(folder_ / "mine/metrics.csv"), "of another program");
+  EXPECT_EQ(read_text(folder_ / "mine/config.toml"), "of another program");
 }
 
 TEST_F(RunDirectory, WithoutANameIsNewAndLatestLeadsToTheNewest) {
@@ -134,7 +152,9 @@ TEST_F(RunDirectory, MetricsCanBeFollowed) {
 TEST_F(RunDirectory, NodesMayStandInAFileWithAnyLineEnds) {
   ASSERT_EQ(spex(train("run", {"--set", "seeds=1", "--set", "estimator.tries=1"})).code, 0);
   Outcome expected = spex({"predict", folder_ / "run", "--nodes", "5,7,1"});
-  for (const char* text : {"5\n7\n1\n", "5\r\n7\r\n1\r\n", "5\r7\r1", "5\n\n7\n1"}) {
+  for (const char* text : {"5\n7\n1\n", "5\r\n7\r\n1\r\n", "5\r7\r1", "5\n\n7\n1",
+                           "\xEF\xBB\xBF"
+                           "5\n7\n1\n"}) {
     write_text(folder_ / "nodes.txt", text);
     EXPECT_EQ(spex({"predict", folder_ / "run", "--nodes", folder_ / "nodes.txt"}).out,
               expected.out);

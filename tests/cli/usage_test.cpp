@@ -21,6 +21,10 @@ TEST(Usage, HelpOfEveryCommandFitsAScreenAndShowsAnExample) {
                                              {"estimate"},
                                              {"predict"},
                                              {"report"},
+                                             {"models"},
+                                             {"compare"},
+                                             {"tune"},
+                                             {"study"},
                                              {"help"},
                                              {"data"},
                                              {"data", "info"},
@@ -65,6 +69,19 @@ TEST(Usage, WrongCommandLinesExitWithTwo) {
   expect_fails(spex({"predict", "run", "--nodes", ""}), 1, "--nodes names no node");
   expect_fails(spex({"data", "generate", "sbm", "--nodes", "-1", "--out", "x"}), 2, "--nodes");
   expect_fails(spex({"train", "minesweeper", "--resume", "--force"}), 1, "exclude each other");
+  expect_fails(spex({"train", "nothing.npz", "--memory", "2XB"}), 1, "\"2XB\" is not a size");
+  for (const char* command : {"compare", "tune"}) {
+    expect_fails(spex({command, "minesweeper", "--models", "mlp", "--seeds", "0"}), 2, "--seeds");
+    expect_fails(spex({command, "minesweeper", "--models", "mlp,mlp"}), 1, "names mlp twice");
+    expect_fails(spex({command, "minesweeper", "--models", "mlp", "--splits", "0,0"}), 1,
+                 "names 0 twice");
+    expect_fails(spex({command, "minesweeper", "--models", "mlp", "--splits", "1000000"}), 1,
+                 "there is no split");
+  }
+  for (const char* budget : {"0s", "-5m", "", "1d", "nan"})
+    expect_fails(spex({"tune", "minesweeper", "--budget", budget}), 1, "--budget");
+  for (const char* widths : {"0", "4,-8", "x", ""})
+    expect_fails(spex({"study", "energy", "minesweeper", "--widths", widths}), 2, "--widths");
 }
 
 TEST(Usage, HelpWorksAsACommandToo) {
@@ -78,7 +95,13 @@ TEST(Usage, SettingsAreCheckedBeforeTheDataIsRead) {
   for (const char* command : {"train", "estimate"})
     expect_fails(spex({command, "nothing.npz", "--out", "x", "--set", "spexphormer.width=0"}), 1,
                  "spexphormer.width must be from 1 to 1024, not 0");
-  expect_fails(spex({"compare", "nothing.npz", "--models", "gnc"}), 1, "did you mean gcn?");
+  for (const char* command : {"compare", "tune"}) {
+    expect_fails(spex({command, "nothing.npz", "--models", "gnc"}), 1, "did you mean gcn?");
+    expect_fails(spex({command, "nothing.npz", "--models", "gcn", "--set", "gcn.width=0"}), 1,
+                 "gcn.width must be");
+  }
+  expect_fails(spex({"study", "energy", "nothing.npz", "--set", "estimator.width=0"}), 1,
+               "estimator.width must be");
 }
 
 TEST(Usage, AModelIsComparedOnce) {
@@ -95,6 +118,36 @@ TEST(Usage, InputsAreNotOverwritten) {
   expect_fails(spex({"data", "convert", data, link}), 1, "is part of the input");
   expect_fails(spex({"estimate", data, "--out", data}), 1, "is part of the input");
   EXPECT_EQ(read_text(data), before);
+  std::string tables = folder / "tables", inner = folder / "tables/raw/edge.csv.gz";
+  std::filesystem::create_directories(folder / "tables/raw");
+  write_text(inner, "0,1\n");
+  expect_fails(spex({"data", "convert", tables, inner}), 1, "is part of the input");
+}
+
+TEST(Usage, OutputsThatCannotBeAreRefusedBeforeAnyWork) {
+  TemporaryFolder folder;
+  for (const std::string& out : {folder.path.string(), (folder / "nowhere/x").string()})
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"estimate", "nothing.npz"},
+                                               {"predict", "nothing"},
+                                               {"report", "nothing", "nothing"},
+                                               {"data", "generate", "nothing"}})
+      expect_fails(spex(command + "--out" + out), 1, "cannot write " + out);
+}
+
+// Of predict and report, whose inputs are runs.
+TEST(Usage, FilesOfARunAreNotOverwritten) {
+  TemporaryFolder folder;
+  std::string data = folder / "bridge.safetensors", run = folder / "run";
+  std::string nodes = folder / "nodes.txt", model = folder / "run/model.safetensors";
+  save_native(generate("bridge", {0, 400, 5}), data);
+  ASSERT_EQ(spex({"train", data, "--model", "mlp", "--set", "mlp.epochs=2", "--out", run}).code, 0);
+  write_text(nodes, "0\n1\n");
+  expect_fails(spex({"predict", run, "--nodes", nodes, "--out", nodes}), 1, "is part of the input");
+  expect_fails(spex({"predict", run, "--out", model}), 1, "is part of the input");
+  expect_fails(spex({"report", run, run, "--out", model}), 1, "is part of the input");
+  EXPECT_EQ(read_text(nodes), "0\n1\n");
+  EXPECT_EQ(spex({"predict", run, "--nodes", nodes, "--out", folder / "out.csv"}).code, 0);
 }
 
 // SPEX_ISA as the program finds it; gone when this object goes.

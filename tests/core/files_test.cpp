@@ -95,6 +95,18 @@ TEST_F(Files, PipesAndDevicesAreWrittenToAndNotReplaced) {
   EXPECT_THROW(write_text(folder_, "text"), Error);
 }
 
+// As /dev/stdout is, where a pipe follows the program.
+TEST_F(Files, LinksThatLeadToNoNameAreWrittenThrough) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  write_text("/proc/self/fd/" + std::to_string(ends[1]), "text");
+  char read[8] = {};
+  EXPECT_EQ(::read(ends[0], read, sizeof read), 4);
+  EXPECT_STREQ(read, "text");
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
 TEST_F(Files, TextIsAppendedBehindWhatIsThere) {
   append_text(folder_ / "log", "one\n");
   append_text(folder_ / "log", "two\n");

@@ -39,6 +39,23 @@ TEST(Compare, OneTrainingTellsNothingOfNoise) {
   EXPECT_FALSE(models[0].within_noise);
 }
 
+TEST(Compare, RunsOfOtherSeedsAreNotPaired) {
+  std::vector<ComparedModel> models = {model_with("a", {0.50, 0.60}),
+                                       model_with("b", {0.51, 0.60})};
+  models[0].runs[1].seed = 7;
+  mark_best(models);
+  EXPECT_TRUE(models[1].best);
+  EXPECT_FALSE(models[0].within_noise);
+  models[0].runs[1].seed = 0;
+  mark_best(models);
+  EXPECT_TRUE(models[0].within_noise);
+}
+
+// A split of its own: what was trained on is tested, and the other way round.
+Split turned(const Split& split) {
+  return {split.test, split.validation, split.train};
+}
+
 CompareRequest small_request(const std::filesystem::path& out) {
   CompareRequest request;
   request.out = out;
@@ -57,7 +74,7 @@ CompareRequest small_request(const std::filesystem::path& out) {
 TEST(Compare, KilledAndContinuedGivesTheSameTable) {
   TemporaryFolder folder;
   Dataset data = small_mines(20);
-  data.splits.push_back(data.splits.front());
+  data.splits.push_back(turned(data.splits.front()));
   std::optional<Comparison> whole = compare_models(data, small_request(folder / "whole"), {});
   ASSERT_TRUE(whole.has_value());
   ASSERT_EQ(whole->models.size(), 2U);
@@ -65,6 +82,13 @@ TEST(Compare, KilledAndContinuedGivesTheSameTable) {
   EXPECT_EQ(whole->models[0].runs[0].split, 0U);
   EXPECT_EQ(whole->models[0].runs[3].split, 1U);
   EXPECT_GT(whole->models[1].parameters, 0U);
+  Config second = small_request({}).configs[1];
+  second.split.index = 1;
+  RunOptions options;
+  options.out = folder / "alone";
+  RunSummary alone = run_training(make_problem(data, second), second, options, {}).record.summary;
+  EXPECT_EQ(whole->models[1].runs[2].test, alone.seeds[0].test);
+  EXPECT_EQ(whole->models[1].runs[3].validation, alone.seeds[1].validation);
   std::optional<Comparison> other;
   for (size_t tries = 0; !other && tries < 30; ++tries) {
     RunHooks hooks;

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
+#include <spex/core/log.h>
 #include <spex/data/splits.h>
 #include <spex/graph/builder.h>
 #include <spex/run/defaults.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "run/support.h"
 
@@ -29,6 +31,50 @@ TEST(Defaults, AreTheSameWhateverTheTestLabels) {
   Config other = default_config(with_other_test_labels(data, split), "spexphormer-local");
   EXPECT_EQ(to_toml(one), to_toml(other));
   EXPECT_GT(one.final().recipe.patience, 0U);
+}
+
+// What the log says of the trials: each shape's validation metric in percent, how many nodes it is
+// of, and which shape was chosen.
+struct Tried {
+  std::vector<std::pair<std::string, double>> shapes;
+  double nodes = 0;
+  std::string chosen;
+};
+
+Tried trials_of(const Dataset& data) {
+  Tried tried;
+  set_log_sink([&](std::string_view line) {
+    std::string text(line), name;
+    if (text.starts_with("chosen: ")) tried.chosen = text.substr(8);
+    if (!text.starts_with("tried for ")) return;
+    tried.nodes = std::stod(text.substr(text.find("by ") + 3));
+    std::istringstream parts(text.substr(text.find(": ") + 2));
+    for (std::string part; std::getline(parts, part, ',');) {
+      part.erase(0, part.find_first_not_of(' '));
+      size_t space = part.rfind(' ');
+      tried.shapes.emplace_back(part.substr(0, space), std::stod(part.substr(space + 1)));
+    }
+  });
+  default_config(data, "spexphormer-local");
+  set_log_sink({});
+  return tried;
+}
+
+TEST(Defaults, AShapeIsTakenIfItBeatsSimplerOnesByHalfAStandardError) {
+  bool not_worthwhile = false;
+  for (uint64_t seed : {0, 1, 2}) {
+    Tried tried = trials_of(small_mines(8, seed));
+    ASSERT_EQ(tried.shapes.size(), 6U);
+    auto [chosen, best] = tried.shapes.front();
+    for (const auto& [name, score] : tried.shapes) {
+      double share = best / 100;
+      double gain = std::max(0.2, 50 * std::sqrt(share * (1 - share) / tried.nodes));
+      not_worthwhile |= score > best + 0.1 && score < best + gain - 0.1;
+      if (score > best + gain) chosen = name, best = score;
+    }
+    EXPECT_EQ(tried.chosen, chosen) << "seed " << seed;
+  }
+  EXPECT_TRUE(not_worthwhile) << "otherwise this test shows little";
 }
 
 // A path 0 - 1 - 2 - 3 with classes 0 0 1 1, all of them for training: two of three edges agree.

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "run/run_summary.h"
 #include "run/support.h"
 
 namespace spex {
@@ -150,6 +151,45 @@ TEST_P(Results, OfTheEstimatorAreThoseOfItsSavedState) {
         problem.split.validation.span());
   };
   EXPECT_NEAR(validation(saved.temperature), best.validation, 1e-9);
+}
+
+EpochRecord row_of(const std::string& phase, size_t seed, size_t epoch, double temperature,
+                   double validation, double test) {
+  EpochRecord row;
+  row.phase = phase;
+  row.seed = seed;
+  row.epoch = epoch;
+  row.temperature = temperature;
+  row.validation = validation;
+  row.test = test;
+  return row;
+}
+
+TEST(Summary, OfTiesReportsTheEpochAndTheTryThatWereKept) {
+  Config config = quick_config();
+  apply_setting(config, "estimator.tries=2");
+  Problem problem = make_problem(small_mines(8), config);
+  std::vector<EpochRecord> rows = {
+      row_of("estimator", 0, 0, 1.0, 0.8, 0.1),   row_of("estimator", 0, 1, 0.5, 0.8, 0.2),
+      row_of("estimator", 0, 2, 0.5, 0.8, 0.3),   row_of("estimator", 1, 0, 0.1, 0.8, 0.4),
+      row_of("spexphormer", 0, 0, 1.0, 0.7, 0.5), row_of("spexphormer", 0, 1, 1.0, 0.7, 0.6)};
+  RunSummary summary = summarise_run(problem, config, rows);
+  EXPECT_EQ(summary.estimator_test, 0.2) << "the sharpest epoch of the first try";
+  EXPECT_EQ(summary.test_mean, 0.5) << "the first epoch";
+}
+
+// Polynormer looks for its best epoch anew once its global layers are there.
+TEST(Summary, IsOfTheSavedModelWhereTheSearchForTheBestBeganAnew) {
+  TemporaryFolder folder;
+  Config config("polynormer");
+  config.final().recipe.epochs = 12;
+  config.seeds = 2;
+  for (const char* setting : {"width=8", "heads=1", "local_epochs=11", "learning_rate=0.03"})
+    apply_setting(config, std::string("polynormer.") + setting);
+  RunSummary summary = run(config, folder / "run").record.summary;
+  for (const SeedResult& seed : summary.seeds) EXPECT_EQ(seed.best_epoch, 11U);
+  SavedModel saved = load_model(folder / "run/model.safetensors");
+  EXPECT_EQ(saved.validation, summary.seeds[saved.seed].validation);
 }
 
 INSTANTIATE_TEST_SUITE_P(WholeAndInBatches, Results,

@@ -105,6 +105,36 @@ TEST(Tune, StoppedAndContinuedEndsTheSame) {
   TuneRequest changed = small_request(folder / "whole");
   changed.defaults.pop_back();
   EXPECT_SAYS(tune(data, changed, {}), "another --out");
+  changed = small_request(folder / "whole");
+  EXPECT_SAYS(tune(with_other_test_labels(data), changed, {}), "another --out");
+  changed.splits = {1};
+  data.splits.push_back(data.splits.front());
+  EXPECT_SAYS(tune(data, changed, {}), "another --out");
+}
+
+TEST(Tune, SearchAndFinalsHaveSeedsOfTheirOwn) {
+  TemporaryFolder folder;
+  std::set<std::string> searched, decided;
+  auto seeds_in = [&](std::set<std::string>& seeds, const char* name) {
+    if (!std::filesystem::exists(folder / "out" / name)) return;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "out" / name)) {
+      if (entry.path().extension() != ".safetensors") continue;  // being written
+      std::string stem = entry.path().stem();
+      seeds.insert(stem.substr(stem.rfind('-') + 1));
+    }
+  };
+  TuneHooks hooks;
+  hooks.on_progress = [&](const TuneProgress&) {
+    seeds_in(searched, "trials");
+    seeds_in(decided, "finals");
+  };
+  std::optional<Tuning> tuned = tune(small_mines(12), small_request(folder / "out"), hooks);
+  ASSERT_TRUE(tuned.has_value());
+  EXPECT_EQ(decided, (std::set<std::string>{"0", "1"}));
+  EXPECT_FALSE(searched.empty());
+  for (const std::string& seed : searched) EXPECT_FALSE(decided.contains(seed)) << seed;
+  for (const TuneTrial& trial : tuned->trials)
+    for (const TuneStep& step : trial.steps) EXPECT_LE(step.validation, 1.0) << "a mean";
 }
 
 TEST(Tune, KeepsToItsBudget) {
@@ -131,6 +161,18 @@ TEST(Trials, ATrainingThatPausedReachesWhatAWholeOneReaches) {
   Config wider = config;
   final_options(wider).width = 16;
   EXPECT_EQ(problem.get(), trials.problem(wider).get()) << "whatever draws by them";
+  Config other = config;
+  apply_setting(other, "estimator.width=3");
+  EXPECT_NE(problem.get(), trials.problem(other).get()) << "other scores";
+  other = config;
+  other.seed = 1;
+  EXPECT_NE(problem.get(), trials.problem(other).get()) << "other scores";
+  other = config;
+  other.expander.degree = 4;
+  EXPECT_LT(trials.problem(other)->attention.edges(), problem->attention.edges());
+  other = config;
+  other.split.ratio = "50/25/25";
+  EXPECT_NE(trials.problem(other)->split.train.size(), problem->split.train.size());
   TrainState whole, paused;
   ASSERT_TRUE(continue_trial(*problem, config, 3, 6, whole));
   ASSERT_TRUE(continue_trial(*problem, config, 3, 2, paused));

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
+#include <spex/data/fingerprint.h>
 #include <spex/study/score_set.h>
 
 #include <algorithm>
@@ -73,6 +74,32 @@ TEST(ScoreSet, GoesOnWhereItWasStopped) {
   EXPECT_EQ(set.widths.back().seeds.size(), 2u);
 }
 
+// Gives the networks of a rate these metrics, whatever they reached.
+void write_metrics(const fs::path& folder, const std::string& rate, const std::string& validation,
+                   const std::string& test, const ScoreSet& set, uint64_t fingerprint) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().parent_path().filename() != "rate-" + rate) continue;
+    Scores scores = load_scores(entry.path(), set.graph, fingerprint);
+    scores.metadata["validation"] = validation;
+    scores.metadata["test"] = test;
+    save_scores(entry.path(), scores, fingerprint);
+  }
+}
+
+TEST(ScoreSet, TheLearningRateIsChosenByValidation) {
+  TemporaryFolder folder;
+  StudyRequest request = quick_request(folder.path);
+  ScoreSet set = make_score_set(request, Scenario::graph);
+  uint64_t own = run_fingerprint(set.graph, fingerprint(request.data));
+  write_metrics(folder.path, "0.003", "0.5", "0.7", set, own);
+  write_metrics(folder.path, "0.01", "0.6", "0.8", set, own);
+  write_metrics(folder.path, "0.03", "0.6", "0.9", set, own);
+  for (const WidthScores& width : make_score_set(request, Scenario::graph).widths) {
+    EXPECT_EQ(width.learning_rate, 0.01) << "the smaller of equals";
+    EXPECT_EQ(width.test, (std::vector<double>{0.8, 0.8}));
+  }
+}
+
 TEST(ScoreSet, RefusesNetworksOfOtherSettings) {
   TemporaryFolder folder;
   StudyRequest request = quick_request(folder.path);
@@ -93,6 +120,12 @@ TEST(References, AreUniformAndTheSoftmaxOfBoundedLogits) {
     reference_row(row, Reference::random, set, 0, 0, node);
     reference_row(other, Reference::random, set, 0, 1, node);
     EXPECT_NE(row, other);
+    reference_row(other, Reference::random, set, 1, 0, node);
+    EXPECT_NE(row, other) << "another layer";
+    if (node != set.rows.front()) {
+      reference_row(other, Reference::random, set, 0, 0, set.rows.front());
+      EXPECT_NE(row, other) << "another node";
+    }
     float sum = 0, most = 0, least = 1;
     for (float value : row)
       sum += value, most = std::max(most, value), least = std::min(least, value);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "study/support.h"
 
@@ -63,8 +64,10 @@ INSTANTIATE_TEST_SUITE_P(Study, EveryStudy, ::testing::ValuesIn(all_names()), []
   return name;
 });
 
-// Puts made scores in place of trained ones: all of a row's attention on its first or last entry.
-void write_scores(const StudyRequest& request, Scenario scenario, size_t width, bool first) {
+// Puts made scores in place of trained ones: all of a row's attention on its first or last entry,
+// or the same on each.
+void write_scores(const StudyRequest& request, Scenario scenario, size_t width,
+                  std::optional<bool> first) {
   ScoreSet set = make_score_set(request, scenario);
   fs::path folder = request.out / "scores" / (scenario == Scenario::graph ? "graph" : "expander") /
                     fmt::format("width-{}", width);
@@ -76,8 +79,13 @@ void write_scores(const StudyRequest& request, Scenario scenario, size_t width, 
     scores.metadata = Safetensors::open(file).metadata();
     for (size_t l = 0; l < set.layers; ++l) {
       std::vector<float> values(set.graph.edges(), 0.0F);
-      for (size_t i = 0; i < set.graph.nodes(); ++i)
-        values[first ? set.graph.offsets[i] : set.graph.offsets[i + 1] - 1] = 1.0F;
+      for (size_t i = 0; i < set.graph.nodes(); ++i) {
+        EdgeOffset begin = set.graph.offsets[i], end = set.graph.offsets[i + 1];
+        if (first)
+          values[*first ? begin : end - 1] = 1.0F;
+        else
+          std::fill(values.begin() + begin, values.begin() + end, 1.0F / (end - begin));
+      }
       Buffer<Half> layer(values.size(), MemoryTag::scores);
       to_half(layer.span(), values);
       scores.layers.emplace_back(std::move(layer));
@@ -97,6 +105,49 @@ TEST(StudyVerdict, FollowsTheScores) {
     StudyRecord record = run_study(find_study("energy"), request);
     for (const StudyFinding& finding : record.findings)
       EXPECT_EQ(finding.agrees, alike) << finding.numbers;
+  }
+}
+
+// All attention of a row on one neighbour: no entropy, and the largest score is the whole sum.
+TEST(StudyVerdict, OfOneNeighbourAlone) {
+  TemporaryFolder folder;
+  StudyRequest request = quick_request(folder.path);
+  for (Scenario scenario : {Scenario::graph, Scenario::expander})
+    for (size_t width : request.widths) write_scores(request, scenario, width, true);
+  StudyRecord top = run_study(find_study("topk"), request);
+  size_t mean = top.table.value_column("mean");
+  for (const StudyRow& row : top.table.rows) EXPECT_EQ(row.values[mean], 1.0);
+  std::vector<bool> verdicts;
+  for (const StudyFinding& finding : top.findings) verdicts.push_back(finding.agrees);
+  EXPECT_EQ(verdicts, (std::vector<bool>{true, false, true, true, false, true}));
+  StudyRecord spread = run_study(find_study("entropy"), request);
+  for (const StudyRow& row : spread.table.rows)
+    EXPECT_EQ(row.values[spread.table.value_column("entropy")], 0.0);
+  for (const StudyFinding& finding : spread.findings) EXPECT_FALSE(finding.agrees);
+}
+
+TEST(StudyVerdict, OfScoresThatAreAllAlike) {
+  TemporaryFolder folder;
+  StudyRequest request = quick_request(folder.path);
+  for (Scenario scenario : {Scenario::graph, Scenario::expander})
+    for (size_t width : request.widths) write_scores(request, scenario, width, {});
+  StudyRecord spread = run_study(find_study("entropy"), request);
+  size_t relative = spread.table.value_column("entropy / ln(degree)");
+  for (const StudyRow& row : spread.table.rows) EXPECT_NEAR(row.values[relative], 1.0, 2e-3);
+}
+
+// Ten of 144 nodes, and what they see of a field of mines with all edges: a ring more a layer.
+TEST(Expansion, CountsEveryNodeOnce) {
+  TemporaryFolder folder;
+  StudyRequest request = quick_request(folder.path);
+  StudyRecord record = run_study(find_study("expansion"), request);
+  size_t nodes = record.table.value_column("nodes"),
+         layer = record.table.value_column("layers back");
+  for (const StudyRow& row : record.table.rows) {
+    EXPECT_LE(row.values[nodes], 144.0) << row.names[0];
+    if (row.values[layer] == 0) {
+      EXPECT_EQ(row.values[nodes], 10.0);
+    }
   }
 }
 

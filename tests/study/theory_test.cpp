@@ -7,6 +7,7 @@
 #include <Eigen/Dense>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 #include "study/lanczos.h"
 #include "study/reach.h"
@@ -129,6 +130,19 @@ TEST(SampledMatrix, IsTheMatrixOnAverage) {
   }
 }
 
+// A node with a hundred equal neighbours: of fifty draws hardly a third falls on one seen before.
+TEST(SampledMatrix, DrawsOfARowAreIndependent) {
+  std::vector<std::pair<NodeId, NodeId>> star;
+  for (NodeId i = 1; i <= 100; ++i) star.emplace_back(0, i);
+  AttentionGraph graph = graph_of(101, star);
+  std::vector<Half> scores(graph.edges());
+  std::vector<float> alike_scores(graph.edges(), 0.01F);
+  to_half(scores, alike_scores);
+  SampledMatrix sampled = sample_matrix(graph, scores, 50, alike, 1);
+  std::set<NodeId> seen(sampled.columns.begin(), sampled.columns.begin() + 50);
+  EXPECT_GT(seen.size(), 25U);
+}
+
 TEST(SampledMatrix, RowsDrawnByScoresAddUpToOne) {
   AttentionGraph graph = random_graph(50, 200);
   Eigen::MatrixXd b = dense(sample_matrix(graph, random_scores(graph), 5, by_score, 1));
@@ -142,6 +156,19 @@ TEST(Reach, IsCompleteAfterTheDiameter) {
   EXPECT_DOUBLE_EQ(path.seen[0], 0.1);
   EXPECT_DOUBLE_EQ(path.seen[1], 28.0 / 100);
   EXPECT_EQ(measure_reach(cycle(1501), 0).seen.size(), 751u);  // more than one block of sources
+}
+
+// Sources of the first block have seen all they can long before those of the second.
+TEST(Reach, PartsThatAreDoneStayAsTheyAre) {
+  constexpr NodeId kStar = 1100, kPath = 50;
+  std::vector<std::pair<NodeId, NodeId>> edges;
+  for (NodeId i = 1; i < kStar; ++i) edges.emplace_back(0, i);
+  for (NodeId i = kStar; i + 1 < kStar + kPath; ++i) edges.emplace_back(i, i + 1);
+  Reach reach = measure_reach(graph_of(kStar + kPath, edges), 0);
+  EXPECT_EQ(reach.seen.size(), 50u);
+  double all = double{kStar + kPath} * (kStar + kPath);
+  EXPECT_NEAR(reach.seen.back(), (double{kStar} * kStar + double{kPath} * kPath) / all, 1e-12);
+  for (size_t l = 1; l < reach.seen.size(); ++l) EXPECT_GE(reach.seen[l], reach.seen[l - 1]);
 }
 
 TEST(Reach, OfTwoPartsIsNeverComplete) {

@@ -15,6 +15,7 @@ struct CompareRequest {
   std::vector<size_t> splits;   // stored splits, each by all models; empty: the configurations' own
   std::filesystem::path out;    // MODEL/split-N inside it are the runs
   double checkpoint_seconds = 60.0;
+  std::string command, version;  // for the runs' reports
 };
 
 // What one training reached.

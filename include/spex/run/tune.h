@@ -49,6 +49,8 @@ struct TuneFinal {
 struct Tuning {
   std::string data;
   std::string metric;
+  std::string fingerprint;            // of the data set's edges, features and labels
+  std::vector<size_t> splits;         // that finalists are judged on
   std::vector<std::string> defaults;  // the configurations it started from, as TOML
   double budget_seconds = 0, seconds = 0;
   std::vector<TuneTrial> trials;  // the defaults first

@@ -67,11 +67,11 @@ const SAMPLING = {
 };
 
 function keptSection({summary, details, config}) {
-  const layers = details.attention.filter((layer) => layer.edges_kept > 0);
+  const layers = details.attention.map((layer, i) => ({...layer, name: layerName(i)})).filter((layer) => layer.edges_kept > 0);
   if (layers.length === 0 || summary.attention_edges === 0) return null;
   const before = summary.attention_edges;
   const sample = SAMPLING[config.find(([key]) => key === `${summary.model}.sampling`)?.[1]] ?? 'a sample of the edges';
-  const rows = layers.map((layer, i) => [layerName(i), count(before), count(layer.edges_kept),
+  const rows = layers.map((layer) => [layer.name, count(before), count(layer.edges_kept),
                                          share(layer.edges_kept / before), barCell(layer.edges_kept, before)]);
   return section('How much was kept',
       `The final network sees, in each layer, only ${sample}: this is where memory and time are saved.`,

@@ -34,6 +34,8 @@ function axis(title, {format = (x) => +x.toPrecision(12), grid = true, ...rest} 
 }
 
 const percentAxis = (title, rest = {}) => axis(title, {format: (x) => `${+(100 * x).toFixed(1)} %`, ...rest});
+// Of a metric: the better, the higher.
+const scoreAxis = (metric, title = metricName(metric)) => isShare(metric) ? percentAxis(title) : axis(title, {format: (x) => +(-x).toPrecision(4)});
 const epochAxis = () => axis('epoch', {type: 'linear', grid: false});
 
 // A legend of lines; entries that repeat a name (one per seed) appear once.
@@ -45,8 +47,11 @@ function legend(labels) {
     labels: {usePointStyle: true, pointStyle: 'line', boxWidth: 22, padding: 12,
              generateLabels: (chart) => {
                seen.clear();
-               const wanted = (item) => chart.data.datasets[item.datasetIndex].inLegend;
-               return Chart.defaults.plugins.legend.labels.generateLabels(chart).filter(wanted).filter(first);
+               const of = (item) => chart.data.datasets[item.datasetIndex];
+               const wanted = (item) => of(item).inLegend;
+               // What has dots and no line gets a thick stroke.
+               const drawn = (item) => of(item).borderWidth > 0 ? item : {...item, lineWidth: 6, strokeStyle: of(item).backgroundColor};
+               return Chart.defaults.plugins.legend.labels.generateLabels(chart).filter(wanted).filter(first).map(drawn);
              }},
   };
 }

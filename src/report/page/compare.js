@@ -7,11 +7,14 @@ const hue = (i) => HUES[i % HUES.length];
 function comparedTable({models, metric}) {
   const mark = (m) => m.best ? ' (best)' : m.within_noise ? ' (within noise of the best)' : '';
   const rows = models.map((m) => [
-    m.model + mark(m), `${hundredfold(m.test_mean)} ± ${hundredfold(m.test_std)}`, count(m.runs.length), duration(m.epoch_seconds),
+    m.model + mark(m), scoreNumber(metric, m.test_mean) + (m.runs.length > 1 ? ` ± ${scoreSpread(metric, m.test_std)}` : ''), count(m.runs.length), duration(m.epoch_seconds),
     duration(m.seconds), bytes(m.peak_bytes), count(m.parameters)]);
-  return section('The models', `Test ${metricName(metric)} at the epoch that was best on validation, mean and standard deviation; every model had the same splits and seeds.`,
-      table(['', `${metricName(metric)}, %`, 'trainings', 'time per epoch', 'time in all', 'peak memory', 'parameters'], rows, {numeric: [1, 2, 3, 4, 5, 6], className: 'wide'}),
-      note('Within noise: the mean of the paired differences to the best is below two standard errors.'));
+  const trainings = (m) => JSON.stringify(m.runs.map((r) => [r.split, r.seed]));
+  const alike = models.every((m) => trainings(m) === trainings(models[0]));
+  const paired = alike ? 'every one had the same splits and seeds' : 'splits or seeds differ, so differences may be luck';
+  return section('The models', `Test ${metricName(metric)} at the epoch that was best on validation, mean and standard deviation; ${paired}.`,
+      table(['', `${metricName(metric)}${isShare(metric) ? ', %' : ''}`, 'trainings', 'time per epoch', 'time in all', 'peak memory', 'parameters'], rows, {numeric: [1, 2, 3, 4, 5, 6], className: 'wide'}),
+      models.some((m) => m.within_noise) ? note('Within noise: the mean of the paired differences to the best is below two standard errors.') : null);
 }
 
 // Every training as a dot, the mean as a line across.
@@ -20,20 +23,20 @@ function spreadFigure({models, metric}) {
   const means = models.map((m, i) => ({label: `${m.model}, mean`, x: [i + 0.75, i + 1.25], y: [m.test_mean, m.test_mean], color: hue(i), width: 3, points: 0, inLegend: false}));
   const name = (x) => models[x - 1]?.model ?? '';
   return chartFigure('spread', 'Accuracy with its spread', 'One dot per training, the mean as a line.',
-      () => lines([...dots, ...means], {x: axis('', {type: 'linear', min: 0.5, max: models.length + 0.5, grid: false, format: name}), y: percentAxis(metricName(metric))},
-                  {showLegend: false, format: (y) => percent(y)}));
+      () => lines([...dots, ...means], {x: axis('', {type: 'linear', min: 0.5, max: models.length + 0.5, grid: false, format: name}), y: scoreAxis(metric)},
+                  {showLegend: false, format: (y) => score(metric, y)}));
 }
 
 function againstFigure(id, title, {models, metric}, value, unit, format) {
   const series = models.map((m, i) => ({label: m.model, x: [value(m)], y: [m.test_mean], color: hue(i), points: 6, width: 0}));
   return chartFigure(id, title, 'Up and to the left is better.',
-      () => lines(series, {x: axis(unit, {type: 'logarithmic', format}), y: percentAxis(metricName(metric))}, {format: (y) => percent(y)}));
+      () => lines(series, {x: axis(unit, {type: 'logarithmic', format}), y: scoreAxis(metric)}, {format: (y) => score(metric, y)}));
 }
 
 function curvesFigure({models, metric}) {
   const series = models.map((m, i) => ({label: m.model, x: m.curve.map((e) => e.epoch), y: m.curve.map((e) => e.validation), color: hue(i)}));
   return chartFigure('curves', 'Validation by epoch', 'The first split and seed of each model.',
-      () => lines(series, {x: epochAxis(), y: percentAxis(`validation ${metricName(metric)}`)}, {format: (y) => percent(y)}));
+      () => lines(series, {x: epochAxis(), y: scoreAxis(metric, `validation ${metricName(metric)}`)}, {format: (y) => score(metric, y)}));
 }
 
 function comparedHeader({data}) {

@@ -28,7 +28,7 @@ function phasesTable({summary}) {
   if (final.sample_seconds > 0)
     rows.splice(3, 0, ['of which drawing neighbours', ...(estimator.epochs > 0 ? [NONE] : []), cell('final_sample_seconds', duration(final.sample_seconds))]);
   if (estimator.epochs > 0)
-    rows.push([`test ${metricName(summary.metric)}`, cell('estimator_test', percent(estimator.test)), percent(summary.test_mean)]);
+    rows.push([`test ${metricName(summary.metric)}`, cell('estimator_test', score(summary.metric, estimator.test)), score(summary.metric, summary.test_mean)]);
   const heads = estimator.epochs > 0 ? ['', 'estimator', summary.model] : ['', summary.model];
   return table(heads, rows, {numeric: [1, 2]});
 }

@@ -1,7 +1,7 @@
 'use strict';
 // Numbers as people read them, each with its unit.
 
-const METRIC_NAMES = {roc_auc: 'ROC AUC', accuracy: 'accuracy', r2: 'R²'};
+const METRIC_NAMES = {roc_auc: 'ROC AUC', accuracy: 'accuracy', r2: 'R²', mae: 'mean absolute error', macro_f1: 'macro F1', average_precision: 'average precision', calibration_error: 'calibration error'};
 const NONE = '–';
 
 const isNumber = (x) => typeof x === 'number' && Number.isFinite(x);
@@ -10,6 +10,13 @@ const count = (n) => n.toLocaleString('en-US');
 const fixed = (x, digits) => isNumber(x) ? x.toFixed(digits) : NONE;
 const hundredfold = (fraction) => isNumber(fraction) ? fixed(100 * fraction, 2) : NONE;
 const percent = (fraction, digits = 2) => isNumber(fraction) ? `${fixed(100 * fraction, digits)} %` : NONE;
+
+// Values of a metric. All are shares but the mean absolute error, which is kept as its negative and has the unit of the targets.
+const isShare = (metric) => metric !== 'mae';
+const scoreUnit = (metric) => isShare(metric) ? ' %' : '';
+const scoreNumber = (metric, x) => isShare(metric) ? hundredfold(x) : isNumber(x) ? `${+(-x).toPrecision(4)}` : NONE;
+const scoreSpread = (metric, x) => isShare(metric) ? hundredfold(x) : isNumber(x) ? `${+x.toPrecision(3)}` : NONE;
+const score = (metric, x) => isNumber(x) ? scoreNumber(metric, x) + scoreUnit(metric) : NONE;
 
 // One digit, two where one would show little more than zero.
 const share = (fraction) => percent(fraction, fraction < 0.01 ? 2 : 1);

@@ -36,5 +36,5 @@ function looksSection({details}) {
   chooser.addEventListener('change', () => show(Number(chooser.value)));
   show(0);
   return section('Where one node looks', 'Its ten strongest neighbours in each layer, by the estimator’s scores: the thicker the line, the likelier the neighbour is drawn.',
-      element('p', {}, 'Node ', chooser, ' (those predicted worst come first)'), place, edgeKey(looks));
+      element('p', {}, 'Node ', chooser, details.mistakes.length > 0 ? ' (those predicted worst come first)' : ''), place, edgeKey(looks));
 }

@@ -93,9 +93,17 @@ function mistakesTable({mistakes, confusion, roc_true_positive: roc}) {
       table(['node', 'truth', 'prediction', classes ? 'probability' : 'distance'], rows, {numeric: [3], className: 'wide'}));
 }
 
-function mistakesSection({details}) {
+// R² is a number, the absolute error has the targets' unit, all others are shares.
+function measuresTable({test_metrics: metrics}) {
+  const text = ({name, value}) => name === 'r2' ? fixed(value, 4) : score(name, value);
+  return element('figure', {class: 'tall'},
+      element('figcaption', {}, element('h3', {}, 'By every measure'), element('p', {}, 'Of the network that was kept: of several seeds the one best on validation.')),
+      table(['', 'test nodes'], metrics.map((m) => [metricName(m.name), text(m)]), {numeric: [1], className: 'wide'}));
+}
+
+function mistakesSection({summary, details}) {
   const classes = details.confusion.length > 0;
-  const parts = [classes ? classTable(details) : null,
+  const parts = [summary.test_metrics.length > 0 ? measuresTable(summary) : null, classes ? classTable(details) : null,
                  classes ? confusionTable(details) : null,
                  details.roc_false_positive.length > 1 ? rocFigure(details) : null,
                  details.recall.length > 1 ? precisionFigure(details) : null,

@@ -13,14 +13,14 @@ function seedStrip(summary) {
   strip.append(svg('line', {x1: `${place(summary.test_mean)}%`, x2: `${place(summary.test_mean)}%`, y1: 10, y2: 34, stroke: 'var(--ink)', 'stroke-width': 2}));
   for (const value of tests)
     strip.append(svg('circle', {cx: `${place(value)}%`, cy: 22, r: 5.5, fill: 'var(--orange)', 'fill-opacity': 0.8}));
-  strip.append(svg('text', {x: `${place(low)}%`, y: 50, 'text-anchor': 'start'}, percent(low)));
-  strip.append(svg('text', {x: `${place(high)}%`, y: 50, 'text-anchor': 'end'}, percent(high)));
+  strip.append(svg('text', {x: `${place(low)}%`, y: 50, 'text-anchor': 'start'}, score(summary.metric, low)));
+  strip.append(svg('text', {x: `${place(high)}%`, y: 50, 'text-anchor': 'end'}, score(summary.metric, high)));
   return strip;
 }
 
 function seedTable(summary) {
   const rows = summary.final.seeds.map((s, i) => [
-    `${s.seed}`, figureOf(`seed_${i}_val`, percent(s.val)), figureOf(`seed_${i}_test`, percent(s.test)),
+    `${s.seed}`, figureOf(`seed_${i}_val`, score(summary.metric, s.val)), figureOf(`seed_${i}_test`, score(summary.metric, s.test)),
     figureOf(`seed_${i}_best_epoch`, count(s.best_epoch))]);
   return table(['seed', 'validation', 'test', 'chosen epoch'], rows, {numeric: [1, 2, 3], className: 'wide'});
 }
@@ -30,7 +30,7 @@ function facts(summary) {
     ['nodes', 'nodes', count(summary.nodes)],
     ['directed edges', 'edges', count(summary.edges)],
     ['attention edges', 'attention_edges', count(summary.attention_edges)],
-    ['of these kept', 'edges_kept_percent', isNumber(summary.edges_kept_percent) ? share(summary.edges_kept_percent / 100) : NONE],
+    ['of these kept', 'edges_kept_percent', isNumber(summary.edges_kept_percent) && summary.attention_edges > 0 ? share(summary.edges_kept_percent / 100) : NONE],
     ['whole run', 'seconds', duration(summary.seconds)],
     ['peak memory (RSS)', 'peak_rss_bytes', bytes(summary.peak_rss_bytes)],
   ];
@@ -42,10 +42,10 @@ function facts(summary) {
 function baselineTable({summary, details}) {
   const rows = [];
   const constant = {accuracy: 'the commonest class, for all', roc_auc: 'one answer for all', r2: 'the mean, for all'}[summary.metric] ?? 'one answer for all';
-  if (isNumber(details.constant_test) && details.made.version !== '') rows.push([constant, percent(details.constant_test), '']);
-  if (summary.estimator.epochs > 0) rows.push(['the estimator alone', percent(summary.estimator.test), '']);
+  if (isNumber(details.constant_test) && details.made.version !== '') rows.push([constant, score(summary.metric, details.constant_test), '']);
+  if (summary.estimator.epochs > 0) rows.push(['the estimator alone', score(summary.metric, summary.estimator.test), '']);
   if (rows.length === 0) return null;
-  rows.push([`this run, ${summary.model}`, percent(summary.test_mean), '']);
+  rows.push([`this run, ${summary.model}`, score(summary.metric, summary.test_mean), '']);
   return element('div', {class: 'beside'}, element('h3', {}, 'Beside it'), table(['', metricName(summary.metric)], rows.map(([a, b]) => [a, b]), {numeric: [1], className: 'wide'}));
 }
 
@@ -55,15 +55,15 @@ function findingsBox({findings}) {
 }
 
 function resultSection(run) {
-  const {summary} = run;
+  const {summary} = run, {metric} = summary;
   const seeds = summary.final.seeds.length;
-  const spread = seeds > 1 ? element('span', {class: 'spread'}, ' ± ', figureOf('test_std', hundredfold(summary.test_std)), ' %')
-                           : element('span', {class: 'spread'}, ' %');
+  const spread = seeds > 1 ? element('span', {class: 'spread'}, ' ± ', figureOf('test_std', scoreSpread(metric, summary.test_std)), scoreUnit(metric))
+                           : element('span', {class: 'spread'}, scoreUnit(metric));
   const meaning = seeds > 1 ? `mean ± standard deviation over ${seeds} seeds` : 'one seed; train several (--seeds 5) to see the spread';
   return element('section', {},
       element('div', {class: 'result'},
           element('div', {},
-              element('p', {class: 'headline'}, figureOf('test_mean', hundredfold(summary.test_mean)), spread),
+              element('p', {class: 'headline'}, figureOf('test_mean', scoreNumber(metric, summary.test_mean)), spread),
               element('p', {}, `${metricName(summary.metric)} on the test nodes, ${meaning}.`),
               note('Each seed trains the final network anew from other random weights. The test value is read at the epoch that was best on validation, so the test nodes chose nothing.')),
           element('div', {}, seedTable(summary), seedStrip(summary))),

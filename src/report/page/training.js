@@ -41,14 +41,16 @@ function metricFigure(phase, all, metric, bestEpochs) {
       ? 'A dot marks the epoch that was best on validation: its network is kept, and test nodes chose nothing.'
       : 'Training far above validation would mean learning by heart.';
   return chartFigure(`metric-${phase}`, `${phaseTitle(phase)}: ${metricName(metric)}`, sentence,
-      () => lines(metricSeries(curves, bestEpochs), {x: epochAxis(), y: percentAxis(metricName(metric))},
-                  {format: (y) => percent(y)}));
+      () => lines(metricSeries(curves, bestEpochs), {x: epochAxis(), y: scoreAxis(metric)},
+                  {format: (y) => score(metric, y)}));
 }
 
 // Two phases often share one schedule: the first is dashed, so that the other shows through.
 function rateFigure(phases) {
   const hues = ['blue', 'orange', 'green'];
-  return chartFigure('learning-rate', 'Learning rate', 'The size of the optimiser’s steps: a warm-up, then a slow descent to zero.',
+  const rates = [...phases.values()].flatMap((curves) => curves[0].learning_rate);
+  const course = rates.every((rate) => rate === rates[0]) ? ', the same throughout' : rates.at(-1) < 0.5 * Math.max(...rates) ? ': a warm-up, then a slow descent to zero' : '';
+  return chartFigure('learning-rate', 'Learning rate', `The size of the optimiser’s steps${course}.`,
       () => lines([...phases].map(([phase, curves], i) => ({label: phaseTitle(phase), x: curves[0].epoch, y: curves[0].learning_rate, color: color(hues[i % 3]),
                                                          dash: i === 0 && phases.size > 1 ? [6, 5] : []})),
                   {x: epochAxis(), y: axis('learning rate', {beginAtZero: true, format: (x) => +x.toPrecision(2)})},

@@ -24,14 +24,14 @@ function tunedTable(run) {
   const rows = order.map((index) => {
     const values = run.finals.filter((final) => final.trial === index).map((final) => final.val);
     const name = index === 0 ? 'the default' : `trial ${index}`;
-    return [name + (index === run.winner ? ' (taken)' : ''), run.trials[index].model, `${hundredfold(mean(values))} ± ${hundredfold(deviation(values))}`,
+    return [name + (index === run.winner ? ' (taken)' : ''), run.trials[index].model, `${scoreNumber(run.metric, mean(values))} ± ${scoreSpread(run.metric, deviation(values))}`,
             count(values.length), differences(run, index).map(valueFirst).join(', ') || NONE];
   });
   const outcome = run.winner === 0 ? 'No trial beats the default by more than the noise, so it is kept.' :
       'The winner beats the default by more than two standard errors of the paired differences.';
-  const test = isNumber(run.test_mean) ? ` Its test ${metricName(run.metric)}, looked at once, after the choice: ${hundredfold(run.test_mean)} ± ${hundredfold(run.test_std)} %.` : '';
+  const test = isNumber(run.test_mean) ? ` Its test ${metricName(run.metric)}, looked at once, after the choice: ${scoreNumber(run.metric, run.test_mean)} ± ${scoreSpread(run.metric, run.test_std)}${scoreUnit(run.metric)}.` : '';
   return section('The finalists', outcome + test,
-      table(['', 'model', `validation ${metricName(run.metric)}, %`, 'trainings', 'other than the default'], rows, {numeric: [2, 3], className: 'wide'}),
+      table(['', 'model', `validation ${metricName(run.metric)}${isShare(run.metric) ? ', %' : ''}`, 'trainings', 'other than the default'], rows, {numeric: [2, 3], className: 'wide'}),
       note('Every finalist had the same splits and seeds. The table of all trials is in trials.csv, the settings in best.toml.'));
 }
 
@@ -52,7 +52,7 @@ function timeFigure(run) {
   const series = [{label: 'a trial', x: steps.map((s) => s.at), y: steps.map((s) => s.val), color: hue(8), points: 3, width: 0},
                   {label: 'best so far', ...line, color: hue(0), points: 0, width: 2}];
   return chartFigure('search', 'The best over time', 'Each dot is a trial that was judged.',
-      () => lines(series, {x: axis('seconds', {type: 'linear', grid: false}), y: percentAxis(`validation ${metricName(run.metric)}`)}, {format: (y) => percent(y)}));
+      () => lines(series, {x: axis('seconds', {type: 'linear', grid: false}), y: scoreAxis(run.metric, `validation ${metricName(run.metric)}`)}, {format: (y) => score(run.metric, y)}));
 }
 
 // For each setting: how many trials had each value, the best of them and their median.
@@ -72,9 +72,9 @@ function matteredSection(run) {
   const scores = all.flatMap(([, list]) => list.map(([, each]) => each[0]));
   const least = Math.min(...scores), most = Math.max(...scores);
   const rows = all.flatMap(([key, list]) => list.sort(([, a], [, b]) => b[0] - a[0]).map(([value, each], i) =>
-      [i === 0 ? key : '', value, count(each.length), hundredfold(each[0]), barCell(each[0] - least, most - least), hundredfold(each[Math.floor(each.length / 2)])]));
+      [i === 0 ? key : '', value, count(each.length), scoreNumber(run.metric, each[0]), barCell(each[0] - least, most - least), scoreNumber(run.metric, each[Math.floor(each.length / 2)])]));
   return section('What mattered', `The best validation ${metricName(run.metric)} among the trials with each value; the settings that matter most come first.`,
-      table(['setting', 'value', 'trials', 'best, %', '', 'median, %'], rows, {numeric: [2, 3, 5], className: 'wide'}),
+      table(['setting', 'value', 'trials', ...(isShare(run.metric) ? ['best, %', '', 'median, %'] : ['best', '', 'median'])], rows, {numeric: [2, 3, 5], className: 'wide'}),
       note('Values were not drawn evenly: later trials stay close to what did well before.'));
 }
 
