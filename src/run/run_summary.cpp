@@ -35,10 +35,10 @@ PhaseSummary summarise(const std::vector<EpochRecord>& records, const std::strin
 
 // The epoch that the trainer kept: the first with the best validation metric.
 const EpochRecord* best_record(const std::vector<EpochRecord>& records, const std::string& phase,
-                               const size_t* seed) {
+                               size_t seed) {
   const EpochRecord* best = nullptr;
   for (const EpochRecord& r : records)
-    if (r.phase == phase && (!seed || r.seed == *seed) && !std::isnan(r.validation) &&
+    if (r.phase == phase && r.seed == seed && !std::isnan(r.validation) &&
         (!best || r.validation > best->validation))
       best = &r;
   return best;
@@ -47,7 +47,7 @@ const EpochRecord* best_record(const std::vector<EpochRecord>& records, const st
 void add_seeds(RunSummary& s, const Config& config, const std::vector<EpochRecord>& records) {
   for (size_t i = 0; i < config.seeds; ++i) {
     size_t seed = config.seed + i;
-    if (const EpochRecord* best = best_record(records, config.final().name, &seed))
+    if (const EpochRecord* best = best_record(records, config.final().name, seed))
       s.seeds.push_back({seed, best->validation, best->test, best->epoch});
   }
   std::vector<double> tests;
@@ -79,12 +79,7 @@ RunSummary summarise_run(const Problem& problem, const Config& config,
   s.model = config.model;
   add_seeds(s, config, records);
   s.edges_kept_percent = edges_kept_percent(problem.attention, config);
-  if (config.phases.size() > 1) {
-    const std::string& scorer = config.phases.front().name;
-    s.estimator = summarise(records, scorer);
-    if (const EpochRecord* best = best_record(records, scorer, nullptr))
-      s.estimator_test = best->test;
-  }
+  if (config.phases.size() > 1) s.estimator = summarise(records, config.phases.front().name);
   s.final = summarise(records, config.final().name);
   s.threads = config.threads;
   for (const EpochRecord& r : records) s.seconds += r.seconds;
