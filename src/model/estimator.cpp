@@ -30,7 +30,8 @@ void EstimatorOptions::list(SettingList& s) {
   s.add("gamma", gamma, {0, 1, Range::above}, "factor per epoch after that");
   s.add("tau_min", tau_min, {0, 1, Range::above}, "lowest temperature");
   s.add("clamp_first", clamp_first, "clamp scores before the temperature divides them, not after");
-  s.add("tries", estimators, {1, 1000}, "estimators to train; the best on validation is kept");
+  s.add("tries", estimators, {1, 1000},
+        "estimators to train; the best on samples drawn by its own scores is kept");
 }
 
 Needs EstimatorOptions::needs() const {

@@ -120,11 +120,12 @@ class TrainingRun {
     return hooks;
   }
 
-  // Trains a phase with consecutive seeds and keeps the best on validation. False if it was told to
-  // stop. Tries are for the best alone, and end when none can be better.
-  bool train(const Phase& phase, size_t seeds, const fs::path& file, bool tries) {
+  // Trains a phase with consecutive seeds and keeps the best. False if it was told to stop. Tries
+  // of a scorer are for the best alone, and end when none can be better.
+  bool train(const Phase& phase, size_t seeds, const fs::path& file) {
     for (size_t s = 0; s < seeds; ++s) {
-      if (tries && fs::exists(file) && load_model(file).validation >= kPerfect) break;
+      bool is_try = &phase != &config_.final() && s > 0;
+      if (is_try && merit(load_model(file)) >= kPerfect) break;
       size_t seed = config_.seed + s;
       if (folder_.is_past(phase.name, seed)) continue;
       std::unique_ptr<Model> model = phase.model->make(shape_, seed);
@@ -149,13 +150,26 @@ class TrainingRun {
   }
 
   void keep_best(const fs::path& file, const Phase& phase, size_t seed, TrainState state) const {
+    SavedModel found = {phase,
+                        shape_,
+                        meaning_of(problem_.data),
+                        problem_.preparation,
+                        seed,
+                        state.best_epoch,
+                        state.best_validation,
+                        state.best_temperature,
+                        std::move(state.best)};
     if (fs::exists(file)) {
       SavedModel kept = load_model(file);
-      if (kept.validation >= state.best_validation && kept.seed != seed) return;
+      if (kept.seed != seed && merit(kept) >= merit(found)) return;
     }
-    save_model(file, {phase, shape_, meaning_of(problem_.data), problem_.preparation, seed,
-                      state.best_epoch, state.best_validation, state.best_temperature,
-                      std::move(state.best)});
+    save_model(file, found);
+  }
+
+  // What seeds of a phase are compared by.
+  double merit(const SavedModel& saved) const {
+    if (saved.phase.name == config_.final().name) return saved.validation;
+    return validation_of_samples(*saved.make(), saved.phase, problem_, config_, saved.temperature);
   }
 
   // From the phases before the last, or from a file. False if it was told to stop.
@@ -176,7 +190,7 @@ class TrainingRun {
       if (phase == &config_.final()) break;
       Stopwatch watch;
       fs::path file = files_.phase(phase->name);
-      if (!train(*phase, phase->model->tries(), file, true)) return false;
+      if (!train(*phase, phase->model->tries(), file)) return false;
       SavedModel saved = load_model(file);
       std::unique_ptr<Model> best = saved.make();
       save_scores(files_.scores(),
@@ -189,7 +203,7 @@ class TrainingRun {
   }
 
   bool train_seeds() {
-    if (!train(config_.final(), config_.seeds, files_.model(), false)) return false;
+    if (!train(config_.final(), config_.seeds, files_.model())) return false;
     folder_.write_metrics();
     return true;
   }
@@ -275,6 +289,13 @@ class TrainingRun {
     return steps;
   }
 
+  double test_of(const SavedModel& saved) {
+    for (const EpochRecord& r : folder_.records())
+      if (r.phase == saved.phase.name && r.seed == saved.seed && r.epoch == saved.best_epoch)
+        return r.test;
+    return 0;
+  }
+
   void finish(RunResult& result) {
     SavedModel saved = load_model(files_.model());
     std::unique_ptr<Model> model = saved.make();
@@ -292,8 +313,11 @@ class TrainingRun {
     record.summary.metric = name(objective_.metric());
     record.summary.test_metrics = std::move(test_metrics);
     record.summary.final.parameters = model->parameters().count();
-    if (record.summary.estimator.epochs > 0)
+    if (record.summary.estimator.epochs > 0) {
       record.summary.estimator.parameters = count_parameters(config_.phases.front(), shape_);
+      record.summary.estimator_test =
+          test_of(load_model(files_.phase(config_.phases.front().name)));
+    }
     record.epochs = folder_.records();
     record.config = config_keys(config_);
     write_text(files_.details(), to_json(record.details));

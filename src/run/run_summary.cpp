@@ -50,16 +50,6 @@ const EpochRecord* best_record(const std::vector<EpochRecord>& records, const Ph
   return best;
 }
 
-// Of several tries the first of the best.
-double best_test(const std::vector<EpochRecord>& records, const Phase& phase, size_t first_seed) {
-  const EpochRecord* best = nullptr;
-  for (size_t t = 0; t < phase.model->tries(); ++t) {
-    const EpochRecord* own = best_record(records, phase, first_seed + t);
-    if (own && (!best || own->validation > best->validation)) best = own;
-  }
-  return best ? best->test : 0.0;
-}
-
 void add_seeds(RunSummary& s, const Config& config, const std::vector<EpochRecord>& records) {
   for (size_t i = 0; i < config.seeds; ++i) {
     size_t seed = config.seed + i;
@@ -96,11 +86,7 @@ RunSummary summarise_run(const Problem& problem, const Config& config,
   s.model = config.model;
   add_seeds(s, config, records);
   s.edges_kept_percent = edges_kept_percent(problem.attention, config);
-  if (config.phases.size() > 1) {
-    const Phase& scorer = config.phases.front();
-    s.estimator = summarise(records, scorer.name);
-    s.estimator_test = best_test(records, scorer, config.seed);
-  }
+  if (config.phases.size() > 1) s.estimator = summarise(records, config.phases.front().name);
   s.final = summarise(records, config.final().name);
   s.threads = config.threads;
   for (const EpochRecord& r : records) s.seconds += r.seconds;

@@ -6,7 +6,7 @@
 
 namespace spex {
 
-// All but the name of the metric and the numbers of parameters.
+// All but the name of the metric, the numbers of parameters and the estimator's test metric.
 RunSummary summarise_run(const Problem& problem, const Config& config,
                          const std::vector<EpochRecord>& records);
 

@@ -46,14 +46,15 @@ void add_rows(StudyTable& table, const ScoreSet& set) {
     for (size_t a = 0; a < groups; ++a)
       for (size_t b = 0; b < groups; ++b) {
         if (a == b) continue;
-        double sum = 0;
+        std::vector<double> each;
         for (size_t l = 0; l < set.layers; ++l)
           if (layer == set.layers || l == layer)
-            sum += mean[l * groups * groups + std::min(a, b) * groups + std::max(a, b)];
-        bool all = layer == set.layers;
+            each.push_back(mean[l * groups * groups + std::min(a, b) * groups + std::max(a, b)]);
+        Moments m = moments(each);
         table.add({std::string(name(set.scenario)),
-                   all ? "all layers" : fmt::format("layer {}", layer + 1), names[a], names[b]},
-                  {all ? sum / static_cast<double>(set.layers) : sum});
+                   each.size() > 1 ? "all layers" : fmt::format("layer {}", layer + 1), names[a],
+                   names[b]},
+                  {m.mean, m.mean - m.deviation, m.mean + m.deviation});
       }
 }
 
@@ -100,7 +101,7 @@ StudyRecord study_energy(const StudyRequest& request) {
   std::vector<ScoreSet> sets = make_score_sets(request);
   StudyRecord record;
   record.table.names = {"edges", "layer", "sample", "other"};
-  record.table.values = {"energy distance"};
+  record.table.values = {"energy distance", "low", "high"};
   for (const ScoreSet& set : sets) {
     add_rows(record.table, set);
     judge(record, set);
@@ -108,10 +109,14 @@ StudyRecord study_energy(const StudyRequest& request) {
   StudyFigure bars;
   bars.title = fmt::format("Distance to width {}", request.widths.back());
   bars.sentence =
-      "Energy distance of score vectors, the mean over nodes and layers (the paper's Figure 3).";
+      "Energy distance of score vectors, the mean over nodes and layers, and the standard "
+      "deviation "
+      "over layers (the paper's Figure 3).";
   bars.kind = "bars";
   bars.x = "sample";
   bars.y = bars.y_title = "energy distance";
+  bars.low = "low";
+  bars.high = "high";
   bars.panel = "edges";
   bars.x_title = "sample";
   bars.only = {"layer=all layers", fmt::format("other=width {}", request.widths.back())};

@@ -90,6 +90,10 @@ StudyRecord study_layers(const StudyRequest& request) {
   heat.panel = "edges+width";
   record.figures = {heat};
   record.choices = score_set_choices(sets);
+  record.choices.push_back(
+      "Two layers of one network belong together, where the energy distance is of independent "
+      "samples: with few seeds the distances come out too small, and below zero where networks "
+      "differ more than their layers do.");
   return record;
 }
 

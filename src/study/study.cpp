@@ -14,7 +14,11 @@ namespace {
 
 std::string command_of(const StudyInfo& study, const StudyRequest& request) {
   std::string data = std::filesystem::path(request.config.data).filename().string();
-  return fmt::format("spex study {} {} --seeds {}", study.name, data, request.seeds);
+  std::string text = fmt::format("spex study {} {} --seeds {}", study.name, data, request.seeds);
+  if (request.widths != kStudyWidths)
+    text += fmt::format(" --widths {}", fmt::join(request.widths, ","));
+  if (request.nodes != StudyRequest().nodes) text += fmt::format(" --nodes {}", request.nodes);
+  return text;
 }
 
 std::vector<StudySetting> settings_of(const StudyRequest& request) {

@@ -64,8 +64,9 @@ TrainedNetwork train_network(const Phase& phase, const Problem& problem, const C
 void claim_folder(const fs::path& folder, Config config) {
   config.threads = 0;
   config.seeds = 1;
-  std::string text = to_toml(config);
-  fs::path file = folder / "settings.toml";
+  std::string text;  // without the comments of to_toml, which say how and may change
+  for (const ConfigKey& key : config_keys(config)) text += key.key + " = " + key.value + "\n";
+  fs::path file = folder / "settings.txt";
   fs::create_directories(folder);
   if (!fs::exists(file)) write_text(file, text);
   require(read_text(file) == text,

@@ -19,9 +19,15 @@ bool train_phase(const Phase& phase, Model& model, const Problem& problem, const
 // The attention scores of a trained model with one head, at the temperature of its best epoch.
 Scores attention_scores(Model& model, const Phase& phase, const Ground& ground, float temperature);
 
-// Trains the first phase of a configuration whose scorers were told (tell_scorers), as often as it
-// asks for or until none can be better, and takes the scores of the best on validation. Nothing if told to stop.
+// What tries of a scorer are compared by: its own validation metric where each of its layers sees
+// only neighbours drawn by its scores, as many as the final network draws; the mean over samples.
+double validation_of_samples(Model& model, const Phase& phase, const Problem& problem,
+                             const Config& config, float temperature);
 constexpr double kPerfect = 1.0;  // no metric goes beyond
+
+// Trains the first phase of a configuration whose scorers were told (tell_scorers), as often as it
+// asks for or until none can be better, and takes the scores of the best try. Nothing if told to
+// stop.
 struct Estimate {
   Scores scores;
   double validation = 0, test = 0;

@@ -74,9 +74,9 @@ function barChart(figure, rows) {
   };
 }
 
-// A square of numbers, the larger the darker.
+// A square of numbers, the larger the darker; its columns in the order of its lines.
 function heatTable(figure, rows, largest) {
-  const columns = distinct(rows.map((row) => row[figure.x])), lines = distinct(rows.map((row) => row[figure.y]));
+  const lines = distinct(rows.map((row) => row[figure.y])), columns = distinct([...lines, ...rows.map((row) => row[figure.x])]);
   const cell = (line, column) => {
     const value = rows.find((row) => row[figure.y] === line && row[figure.x] === column)?.[figure.value];
     const strength = isNumber(value) && largest > 0 ? Math.max(0, Math.min(1, value / largest)) : 0;
