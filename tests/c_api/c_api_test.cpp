@@ -251,12 +251,12 @@ TEST_F(CInterface, AttentionIsThatOfTheEdgesAskedFor) {
     const auto* values = static_cast<const float*>(array.data);
     return std::vector<float>(values, values + array.shape[0]);
   };
-  // What node 5 looks at: both of its neighbours and itself; not node 30.
-  int64_t asked[2][4] = {{4, 6, 5, 30}, {5, 5, 5, 5}};
+  // What node 5 looks at: both of its neighbours and itself; neither node 30 nor node 2.
+  int64_t asked[2][5] = {{4, 6, 5, 30, 2}, {5, 5, 5, 5, 5}};
   std::vector<float> some =
-      scores({asked, SPEX_INT64, 2, {2, 4}, {sizeof asked[0], sizeof(int64_t)}});
+      scores({asked, SPEX_INT64, 2, {2, 5}, {sizeof asked[0], sizeof(int64_t)}});
   EXPECT_NEAR(some[0] + some[1] + some[2], 1.0F, 2e-3F);
-  EXPECT_TRUE(std::isnan(some[3]));
+  EXPECT_TRUE(std::isnan(some[3]) && std::isnan(some[4]));
   std::vector<float> all = scores({});
   ASSERT_EQ(all.size(), 2 * kNodes);
   EXPECT_EQ(all[10], some[0]);

@@ -37,6 +37,9 @@ TEST(Compare, OneTrainingTellsNothingOfNoise) {
   mark_best(models);
   EXPECT_TRUE(models[1].best);
   EXPECT_FALSE(models[0].within_noise);
+  models = {model_with("a", {0.5}), model_with("b", {0.5})};
+  mark_best(models);
+  EXPECT_FALSE(models[1].within_noise);
 }
 
 TEST(Compare, RunsOfOtherSeedsAreNotPaired) {

