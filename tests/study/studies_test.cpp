@@ -62,8 +62,10 @@ INSTANTIATE_TEST_SUITE_P(Study, EveryStudy, ::testing::ValuesIn(all_names()), []
   return name;
 });
 
-// Puts made scores in place of trained ones: all of a row's attention on its first or last entry.
-void write_scores(const StudyRequest& request, Scenario scenario, size_t width, bool first) {
+// Puts made scores in place of trained ones: all of a row's attention on its first or last entry,
+// in every layer; `first` is asked for each file.
+template <class First>
+void write_scores(const StudyRequest& request, Scenario scenario, size_t width, First first) {
   ScoreSet set = make_score_set(request, scenario);
   fs::path folder = request.out / "scores" / (scenario == Scenario::graph ? "graph" : "expander") /
                     fmt::format("width-{}", width);
@@ -76,7 +78,7 @@ void write_scores(const StudyRequest& request, Scenario scenario, size_t width, 
     for (size_t l = 0; l < set.layers; ++l) {
       std::vector<float> values(set.graph.edges(), 0.0F);
       for (size_t i = 0; i < set.graph.nodes(); ++i)
-        values[first ? set.graph.offsets[i] : set.graph.offsets[i + 1] - 1] = 1.0F;
+        values[first(file) ? set.graph.offsets[i] : set.graph.offsets[i + 1] - 1] = 1.0F;
       Buffer<Half> layer(values.size(), MemoryTag::scores);
       to_half(layer.span(), values);
       scores.layers.emplace_back(std::move(layer));
@@ -90,13 +92,26 @@ TEST(StudyVerdict, FollowsTheScores) {
   StudyRequest request = quick_request(folder.path);
   for (bool alike : {true, false}) {
     for (Scenario scenario : {Scenario::graph, Scenario::expander}) {
-      write_scores(request, scenario, 4, true);
-      write_scores(request, scenario, 8, alike);
+      write_scores(request, scenario, 4, [](const fs::path&) { return true; });
+      write_scores(request, scenario, 8, [&](const fs::path&) { return alike; });
     }
     StudyRecord record = run_study(find_study("energy"), request);
     for (const StudyFinding& finding : record.findings)
       EXPECT_EQ(finding.agrees, alike) << finding.numbers;
   }
+}
+
+// Layers of a network that are the same, in networks that differ: distances come out below zero.
+TEST(StudyVerdict, DistancesBelowZeroAreNoDifferenceBetweenLayers) {
+  TemporaryFolder folder;
+  StudyRequest request = quick_request(folder.path);
+  for (Scenario scenario : {Scenario::graph, Scenario::expander})
+    for (size_t width : request.widths)
+      write_scores(request, scenario, width,
+                   [](const fs::path& file) { return file.stem() == "seed-0"; });
+  StudyRecord record = run_study(find_study("layers"), request);
+  EXPECT_LT(record.table.rows.front().values[0], 0.0);
+  for (const StudyFinding& finding : record.findings) EXPECT_FALSE(finding.agrees);
 }
 
 TEST(Studies, OfAFolderAndTheFoldersInIt) {
