@@ -87,12 +87,12 @@ void judge(StudyRecord& record, const ScoreSet& set) {
        fmt::format("the distance of every width is at most {} times the smaller of the two "
                    "references'",
                    kFar),
-       numbers, worst <= kFar * reference});
+       numbers, reference > 0 && worst <= kFar * reference});
   record.findings.push_back(
       {fmt::format("{}: {} is already close", name(set.scenario), names.front()),
        fmt::format("its distance is at most {} times the smaller of the two references'", kClose),
        fmt::format("{:.4f} against {:.4f}", narrowest, reference),
-       narrowest <= kClose * reference});
+       reference > 0 && narrowest <= kClose * reference});
 }
 
 }  // namespace

@@ -59,16 +59,17 @@ void study_set(StudyRecord& record, const ScoreSet& set) {
     auto others = static_cast<double>(set.layers - 1);
     first /= others;
     later /= others * (others - 1) / 2;
-    agrees &= first > kFactor * later;
+    agrees &= first > kFactor * std::max(later, 0.0);
     numbers += fmt::format("{}width {}: {:.2f} and {:.2f}", numbers.empty() ? "" : "; ",
                            width.width, 100 * first, 100 * later);
   }
   record.findings.push_back(
       {fmt::format("{}: the first layer differs from the others, which are alike",
                    name(set.scenario)),
-       fmt::format("at every width the mean distance of the first layer to the others is more than "
-                   "{} times the mean distance among the others",
-                   kFactor),
+       fmt::format(
+           "at every width the mean distance of the first layer to the others is above zero "
+           "and more than {} times the mean distance among the others",
+           kFactor),
        numbers + " (times 100)", agrees});
 }
 

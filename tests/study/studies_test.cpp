@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "study/support.h"
@@ -65,9 +66,10 @@ INSTANTIATE_TEST_SUITE_P(Study, EveryStudy, ::testing::ValuesIn(all_names()), []
 });
 
 // Puts made scores in place of trained ones: all of a row's attention on its first or last entry,
-// or the same on each.
+// or the same on each. `first` is asked for each file.
+using FirstOf = std::function<std::optional<bool>(const fs::path&)>;
 void write_scores(const StudyRequest& request, Scenario scenario, size_t width,
-                  std::optional<bool> first) {
+                  const FirstOf& first_of) {
   ScoreSet set = make_score_set(request, scenario);
   fs::path folder = request.out / "scores" / (scenario == Scenario::graph ? "graph" : "expander") /
                     fmt::format("width-{}", width);
@@ -79,6 +81,7 @@ void write_scores(const StudyRequest& request, Scenario scenario, size_t width,
     scores.metadata = Safetensors::open(file).metadata();
     for (size_t l = 0; l < set.layers; ++l) {
       std::vector<float> values(set.graph.edges(), 0.0F);
+      std::optional<bool> first = first_of(file);
       for (size_t i = 0; i < set.graph.nodes(); ++i) {
         EdgeOffset begin = set.graph.offsets[i], end = set.graph.offsets[i + 1];
         if (first)
@@ -99,8 +102,8 @@ TEST(StudyVerdict, FollowsTheScores) {
   StudyRequest request = quick_request(folder.path);
   for (bool alike : {true, false}) {
     for (Scenario scenario : {Scenario::graph, Scenario::expander}) {
-      write_scores(request, scenario, 4, true);
-      write_scores(request, scenario, 8, alike);
+      write_scores(request, scenario, 4, [](const fs::path&) { return true; });
+      write_scores(request, scenario, 8, [&](const fs::path&) { return alike; });
     }
     StudyRecord record = run_study(find_study("energy"), request);
     for (const StudyFinding& finding : record.findings)
@@ -113,7 +116,8 @@ TEST(StudyVerdict, OfOneNeighbourAlone) {
   TemporaryFolder folder;
   StudyRequest request = quick_request(folder.path);
   for (Scenario scenario : {Scenario::graph, Scenario::expander})
-    for (size_t width : request.widths) write_scores(request, scenario, width, true);
+    for (size_t width : request.widths)
+      write_scores(request, scenario, width, [](const fs::path&) { return true; });
   StudyRecord top = run_study(find_study("topk"), request);
   size_t mean = top.table.value_column("mean");
   for (const StudyRow& row : top.table.rows) EXPECT_EQ(row.values[mean], 1.0);
@@ -130,7 +134,8 @@ TEST(StudyVerdict, OfScoresThatAreAllAlike) {
   TemporaryFolder folder;
   StudyRequest request = quick_request(folder.path);
   for (Scenario scenario : {Scenario::graph, Scenario::expander})
-    for (size_t width : request.widths) write_scores(request, scenario, width, {});
+    for (size_t width : request.widths)
+      write_scores(request, scenario, width, [](const fs::path&) { return std::nullopt; });
   StudyRecord spread = run_study(find_study("entropy"), request);
   size_t relative = spread.table.value_column("entropy / ln(degree)");
   for (const StudyRow& row : spread.table.rows) EXPECT_NEAR(row.values[relative], 1.0, 2e-3);
@@ -149,6 +154,19 @@ TEST(Expansion, CountsEveryNodeOnce) {
       EXPECT_EQ(row.values[nodes], 10.0);
     }
   }
+}
+
+// Layers of a network that are the same, in networks that differ: distances come out below zero.
+TEST(StudyVerdict, DistancesBelowZeroAreNoDifferenceBetweenLayers) {
+  TemporaryFolder folder;
+  StudyRequest request = quick_request(folder.path);
+  for (Scenario scenario : {Scenario::graph, Scenario::expander})
+    for (size_t width : request.widths)
+      write_scores(request, scenario, width,
+                   [](const fs::path& file) { return file.stem() == "seed-0"; });
+  StudyRecord record = run_study(find_study("layers"), request);
+  EXPECT_LT(record.table.rows.front().values[0], 0.0);
+  for (const StudyFinding& finding : record.findings) EXPECT_FALSE(finding.agrees);
 }
 
 TEST(Studies, OfAFolderAndTheFoldersInIt) {
