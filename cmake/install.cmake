@@ -17,6 +17,7 @@ set(SPEX_PUBLIC_HEADERS
     spex/ops/products.h spex/ops/rows.h
     spex/model/model.h spex/model/layers.h spex/model/registry.h
     spex/run/run.h spex/run/settings.h spex/run/phases.h spex/run/predict.h spex/run/compare.h
+    spex/run/tune.h
     spex/report/report.h
     spex/core/error.h spex/core/log.h spex/core/random.h spex/core/threads.h)
 

@@ -11,7 +11,8 @@ namespace spex::c_api {
 namespace {
 
 DatasetParts& parts_of(spex_dataset* dataset) {
-  require(given(dataset, "the data set").parts != nullptr,
+  given(dataset, "the data set");
+  require(dataset->parts != nullptr,
           "the data set {} is built: its parts cannot be changed any more", dataset->data.name);
   return *dataset->parts;
 }
@@ -94,8 +95,9 @@ spex_array part_of(const Dataset& data, spex_part part, size_t split) {
 }  // namespace
 
 const Dataset& built(const spex_dataset* dataset) {
-  require(given(dataset, "the data set").parts == nullptr,
-          "the data set {} is not built yet; call spex_dataset_build", dataset->parts->name);
+  given(dataset, "the data set");
+  if (dataset->parts)
+    fail("the data set {} is not built yet; call spex_dataset_build", dataset->parts->name);
   return dataset->data;
 }
 

@@ -124,8 +124,9 @@ using namespace spex::c_api;  // NOLINT
 spex_status spex_fit(const spex_dataset* dataset, const spex_fit_options* options,
                      spex_epoch_function on_epoch, void* user, spex_run** run) {
   return computed([&] {
-    given(run, "run") =
-        fit(built(dataset), dataset->path, options_of(options), on_epoch, user).release();
+    spex_fit_options asked = options_of(options);
+    const spex::Dataset& data = built(dataset);
+    given(run, "run") = fit(data, dataset->path, asked, on_epoch, user).release();
   });
 }
 

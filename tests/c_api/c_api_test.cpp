@@ -315,5 +315,51 @@ TEST_F(CInterface, ModelsAreListedWithTheirSettings) {
   EXPECT_STREQ(spex_version(), SPEX_VERSION);
 }
 
+TEST_F(CInterface, ASearchGivesTheWinnersSettings) {
+  build();
+  const char* models[] = {"gcn"};
+  const char* settings[] = {"gcn.epochs=4", "threads=1"};
+  spex_fit_options options{};
+  options.size = sizeof options;
+  options.settings = settings;
+  options.setting_count = 2;
+  spex_tune_options tuning{};
+  tuning.size = sizeof tuning;
+  tuning.models = models;
+  tuning.model_count = tuning.seeds = 1;
+  tuning.trials = 2;
+  tuning.budget_seconds = 60;
+  char* json = nullptr;
+  ASSERT_EQ(spex_tune(data, &tuning, &options, nullptr, nullptr, &json), SPEX_OK)
+      << spex_last_error();
+  ASSERT_NE(json, nullptr);
+  EXPECT_NE(std::strstr(json, "\"gcn.epochs\":\"4\""), nullptr) << json;
+  spex_text_free(json);
+  json = nullptr;
+  options.stop = [](void*) { return 1; };
+  ASSERT_EQ(spex_tune(data, &tuning, &options, nullptr, nullptr, &json), SPEX_OK);
+  EXPECT_EQ(json, nullptr);
+}
+
+TEST_F(CInterface, AFitOfAFileIsThatOfItsDataSet) {
+  TemporaryFolder folder;
+  build();
+  std::string file = (folder / "ring.safetensors").string();
+  ASSERT_EQ(spex_dataset_save(data, file.c_str()), SPEX_OK);
+  fit();
+  std::vector<float> expected = predict({0, 7});
+  spex_run_free(run);
+  run = nullptr;
+  const char* settings[] = {"gcn.epochs=5", "gcn.width=4", "gcn.layers=2", "threads=1"};
+  spex_fit_options options{};
+  options.size = sizeof options;
+  options.model = "gcn";
+  options.settings = settings;
+  options.setting_count = 4;
+  ASSERT_EQ(spex_fit_file(file.c_str(), &options, nullptr, nullptr, &run), SPEX_OK)
+      << spex_last_error();
+  EXPECT_EQ(predict({0, 7}), expected);
+}
+
 }  // namespace
 }  // namespace spex
