@@ -49,6 +49,8 @@ TEST(Findings, SayWhatTheAttentionAndTheClassesShow) {
   EXPECT_TRUE(says(record, "In layer 2 80.0% of the nodes look at a single neighbour."));
   record.details.confusion = {{100, 0}, {20, 0}};
   EXPECT_TRUE(says(record, "Never found among the test nodes: mine."));
+  record.details.confusion = {{100, 0}, {0, 0}};
+  EXPECT_FALSE(says(record, "Never found")) << "no test node is of that class";
   record.summary.test_std = 0.05;
   EXPECT_TRUE(says(record, "The seeds differ by 5.0%"));
 }

@@ -2,6 +2,7 @@
 #include <spex/core/random.h>
 #include <spex/run/predict.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -118,6 +119,29 @@ TEST(Preparation, TargetsAreMeasuredOnTheTrainingNodesAlone) {
   Labels spoiled{Task::regression, 1, {}, std::move(values)};
   EXPECT_EQ(target_scaling(spoiled, split, {}).mean, target_scaling(data.labels, split, {}).mean);
   EXPECT_TRUE(target_scaling(two_classes().labels, split, {}).scale.empty());
+}
+
+TEST(Preparation, AProblemMeasuresItsTargetsOnItsTrainingNodes) {
+  Config config = small_mlp("x");
+  Problem problem = make_problem(with_targets(two_classes()), config);
+  double sum = 0;
+  for (NodeId node : problem.split.train) sum += problem.data.labels.values[node];
+  EXPECT_NEAR(problem.preparation.targets.mean.at(0),
+              sum / static_cast<double>(problem.split.train.size()), 1e-6);
+}
+
+TEST(Preparation, FeaturesOfEdgesAreScaledInTrainingAndPredictionAlike) {
+  Dataset data = two_classes();
+  Buffer<float> values(data.graph.edges(), MemoryTag::graph);
+  for (size_t e = 0; e < values.size(); ++e) values[e] = 1000.0F + static_cast<float>(e % 7);
+  data.edge_feature_count = 1;
+  data.edge_features = std::move(values);
+  PreparedData prepared = prepare(data, {});
+  double sum = 0;
+  for (float value : prepared.data.edge_features) sum += value;
+  EXPECT_NEAR(sum / static_cast<double>(data.graph.edges()), 0.0, 1e-3);
+  Dataset again = prepare_as(prepared.preparation, data);
+  EXPECT_TRUE(std::ranges::equal(again.edge_features, prepared.data.edge_features));
 }
 
 TEST(Preparation, AnotherGraphIsScaledAsTheFirstOneWas) {

@@ -205,5 +205,14 @@ TEST(SearchSpace, EveryModelHasOneWhoseDrawsCanBeTrained) {
   }
 }
 
+// One in six draws has attention in more layers than there are, or neither residual nor
+// convolution: another is drawn, and the default is not what is left.
+TEST(SearchSpace, WhatCannotBeTrainedIsDrawnAgain) {
+  Config config("spexphormer-local");
+  SearchSpace space = search_space(config);
+  for (size_t trial = 0; trial < 40; ++trial)
+    EXPECT_NE(draw_values(config, space, 0, trial), values_of(space, config)) << trial;
+}
+
 }  // namespace
 }  // namespace spex

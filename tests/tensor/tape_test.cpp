@@ -117,5 +117,21 @@ TEST(Tape, RejectsALossThatIsNotOneNumber) {
   EXPECT_THROW(tape.backward(tape.variable(random_matrix(2, 1, 1))), std::exception);
 }
 
+TEST(Gradient, AnAccumulatorStartsAtZeroAndKeepsWhatWasAdded) {
+  Gradient gradient;
+  gradient.accumulator(1, 2)(0, 1) += 3.0F;
+  gradient.accumulator(1, 2)(0, 1) += 4.0F;
+  EXPECT_EQ(gradient.view()(0, 0), 0.0F);
+  EXPECT_EQ(gradient.view()(0, 1), 7.0F);
+}
+
+TEST(Parameters, ZeroGradientsForgetsTheStepBefore) {
+  Parameters parameters;
+  Parameter& weight = parameters.add("weight", 1, 2);
+  fill(weight.gradient, 5.0F);
+  parameters.zero_gradients();
+  for (float value : weight.gradient.span()) EXPECT_EQ(value, 0.0F);
+}
+
 }  // namespace
 }  // namespace spex
