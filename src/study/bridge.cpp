@@ -30,6 +30,8 @@ Outcome train(const StudyRequest& request, size_t cluster, const char* sampling)
   for (size_t seed = 0; seed < request.seeds; ++seed) {
     Config config = request.config;
     apply_setting(config, fmt::format("spexphormer.sampling={}", sampling));
+    if (sampling == std::string("uniform"))  // nor is it told the scores
+      apply_setting(config, "spexphormer.log_scores=false");
     config.seed = seed;
     config.seeds = 1;
     RunRecord run = run_in(request.out / "bridge" / fmt::format("cluster-{}", cluster) /
@@ -94,8 +96,12 @@ StudyRecord study_bridge(const StudyRequest& request) {
                   kComponents),
       "The estimator starts with a preference for graph edges (estimator.expander_bias): expander "
       "edges show it other components, whose colours it would learn by heart before it finds the "
-      "bridge. It may still find the bridge for one colour only, so it is trained several times "
-      "and the try that is best on validation components is kept (the preset bridge)."};
+      "bridge. It may still find it for one colour only, or by averages that a sample does not "
+      "keep, "
+      "so it is trained several times and the try is kept that is best on validation components "
+      "where each layer sees only neighbours drawn by its own scores. The final network is told "
+      "the "
+      "scores of what it drew (spexphormer.log_scores); with uniform samples it is not."};
   return record;
 }
 

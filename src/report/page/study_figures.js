@@ -42,6 +42,11 @@ function panelsOf(figure, table) {
 }
 
 const endsOf = (rows, figure) => figure.low === '' ? null : rows.map((row) => ({low: row[figure.low], high: row[figure.high]}));
+// An axis reaches as far as the bars of its points.
+const reach = (rows, figure) => {
+  const ends = (endsOf(rows, figure) ?? []).filter(({low, high}) => isNumber(low) && isNumber(high));
+  return ends.length === 0 || figure.log_y ? {} : {suggestedMin: Math.min(...ends.map(({low}) => low)), suggestedMax: Math.max(...ends.map(({high}) => high))};
+};
 const axisOf = (title, unit, log, extra = {}) => axis(title, {type: log ? 'logarithmic' : 'linear', format: UNITS[unit], ...extra});
 
 function lineChart(figure, rows) {
@@ -49,7 +54,7 @@ function lineChart(figure, rows) {
   const config = lines(series.map((label, i) => {
     const own = rows.filter((row) => keyOf(row, figure.series) === label);
     return {label: label || figure.y_title, x: own.map((row) => row[figure.x]), y: own.map((row) => row[figure.y]), color: HUES[i % HUES.length], points: own.length > 30 ? 0 : 2.5};
-  }), {x: axisOf(figure.x_title, figure.x_unit, figure.log_x, {grid: false}), y: axisOf(figure.y_title, figure.y_unit, figure.log_y)},
+  }), {x: axisOf(figure.x_title, figure.x_unit, figure.log_x, {grid: false}), y: axisOf(figure.y_title, figure.y_unit, figure.log_y, reach(rows, figure))},
   {showLegend: series.length > 1, format: UNITS[figure.y_unit]});
   config.data.datasets.forEach((dataset, i) => { dataset.ends = endsOf(rows.filter((row) => keyOf(row, figure.series) === series[i]), figure); });
   return config;
@@ -69,7 +74,7 @@ function barChart(figure, rows) {
       plugins: {legend: {display: series.length > 1, align: 'start', onClick: () => {}, labels: {boxWidth: 10, boxHeight: 10, padding: 10}},
                 tooltip: {callbacks: {label: (item) => `${item.dataset.label}: ${UNITS[figure.y_unit](item.parsed.y)}`}}},
       scales: {x: {grid: {display: false}, ticks: {maxRotation: 0, autoSkip: false, font: {size: 11}}},
-               y: axisOf(figure.y_title, figure.y_unit, figure.log_y, {beginAtZero: !figure.log_y})},
+               y: axisOf(figure.y_title, figure.y_unit, figure.log_y, {beginAtZero: !figure.log_y, ...reach(rows, figure)})},
     },
   };
 }
