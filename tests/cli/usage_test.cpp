@@ -104,10 +104,6 @@ TEST(Usage, SettingsAreCheckedBeforeTheDataIsRead) {
                "estimator.width must be");
 }
 
-TEST(Usage, AModelIsComparedOnce) {
-  expect_fails(spex({"compare", "bridge", "--models", "gcn,mlp,gcn"}), 1, "gcn is named twice");
-}
-
 TEST(Usage, InputsAreNotOverwritten) {
   TemporaryFolder folder;
   std::string data = folder / "bridge.safetensors", link = folder / "link";
