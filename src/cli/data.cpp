@@ -56,7 +56,8 @@ void add_input(CLI::App& app, Input& input) {
          {{"classes", LabelTask::classes}, {"regression", LabelTask::regression}});
   choice(app, "--combine", input.options.combine, "Features of parallel edges that become one",
          {{"mean", EdgeCombine::mean}, {"sum", EdgeCombine::sum}, {"max", EdgeCombine::max}});
-  app.add_flag("--directed", input.directed, "Add no reverse edges: a source looks at its targets only");
+  app.add_flag("--directed", input.directed,
+               "Add no reverse edges: a source looks at its targets only");
   app.add_flag("--keep-duplicates", input.keep_duplicates, "Keep parallel edges");
   app.add_flag("--keep-self-loops", input.keep_self_loops, "Keep edges from a node to itself");
   app.add_flag("--no-edges", input.no_edges, "Leave all edges out: features and labels alone");
