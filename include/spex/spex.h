@@ -71,7 +71,7 @@ typedef enum spex_type {
  * negative. dimensions 0: there is no array. */
 typedef struct spex_array {
   const void* data;
-  spex_type type;
+  int type; /* a spex_type; another number is refused */
   int dimensions;
   size_t shape[2];
   ptrdiff_t strides[2];

@@ -3,7 +3,7 @@
 namespace spex::c_api {
 namespace {
 
-size_t size_of(spex_type type) {
+size_t size_of(int type) {
   switch (type) {
     case SPEX_BOOL:
     case SPEX_INT8:
@@ -61,8 +61,7 @@ void check_array(const spex_array& array, const std::string& what, int least_dim
   require(array.dimensions >= least_dimensions && array.dimensions <= most_dimensions,
           "{}: expected {} dimension{}, got {}", what, expected, most_dimensions > 1 ? "s" : "",
           array.dimensions);
-  require(size_of(array.type) > 0, "{}: the type {} is not known", what,
-          static_cast<int>(array.type));
+  require(size_of(array.type) > 0, "{}: the type {} is not known", what, array.type);
   require(array.data || rows(array) * columns(array) == 0, "{}: the data is NULL", what);
 }
 

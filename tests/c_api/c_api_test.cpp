@@ -295,7 +295,7 @@ TEST_F(CInterface, RefusesWithASentenceAndNeverCrashes) {
   says(spex_dataset_build(data), "no edges");
   says(spex_dataset_features(data, {}), "dimensions");
   spex_array unknown = feature_array();
-  unknown.type = static_cast<spex_type>(77);
+  unknown.type = 77;
   says(spex_dataset_features(data, unknown), "type 77 is not known");
   spex_array without_data = feature_array();
   without_data.data = nullptr;

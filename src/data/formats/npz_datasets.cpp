@@ -179,8 +179,9 @@ Draft read_pairs(NpzArchive& archive, const ReadOptions& options) {
   bool geometric = archive.contains("edge_index");
   const NpyArray* features = find_array(archive, {"node_features", "x"});
   const NpyArray* labels = find_array(archive, {"node_labels", "y"});
-  require(!features || (features->rows() > 0 && !features->shape().empty()),
-          "{}: expected one row of features per node", features->where());
+  if (features)
+    require(features->rows() > 0 && !features->shape().empty(),
+            "{}: expected one row of features per node", features->where());
   const NpyArray& ends = archive.array(geometric ? "edge_index" : "edges");
   draft.nodes = declared_nodes(archive, features, labels, ends.size() / 2);
   if (labels) read_labels(draft, *labels, options.task);
