@@ -72,7 +72,7 @@ void visit(const spex_array& a, Use&& use) {
     case SPEX_FLOAT64:
       return use(Typed<double>{data, row, column});
   }
-  fail("an array has the unknown type {}", static_cast<int>(a.type));
+  fail("an array has the unknown type {}", a.type);
 }
 
 // An id of any integer type, or a refusal that names its place.
