@@ -52,10 +52,7 @@ std::vector<std::string> words_of(const std::string& list) {
 
 std::vector<std::string> models_of(const std::string& list) {
   std::vector<std::string> names = words_of(list);
-  for (const std::string& name : names) {
-    find_model(name);
-    require(std::ranges::count(names, name) == 1, "--models names {} twice", name);
-  }
+  check_models(names);
   return names;
 }
 

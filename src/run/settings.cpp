@@ -123,13 +123,20 @@ Config resolve(const RunSettings& s, const Dataset& data, const std::function<bo
   return config;
 }
 
+void check_models(const std::vector<std::string>& models) {
+  for (const std::string& model : models) {
+    find_model(model);
+    require(std::ranges::count(models, model) == 1, "the list of models names {} twice", model);
+  }
+}
+
 std::vector<Config> resolve_each(const RunSettings& settings,
                                  const std::vector<std::string>& models,
                                  const std::vector<size_t>& splits, const Dataset& data,
                                  const std::function<bool()>& stop) {
+  check_models(models);
   std::vector<Config> configs;
   for (const std::string& model : models) {
-    require(std::ranges::count(models, model) == 1, "{} is named twice; once is enough", model);
     RunSettings own = settings;
     own.model = model;
     std::erase_if(own.assignments, [&](const std::string& assignment) {

@@ -38,4 +38,7 @@ std::vector<Config> resolve_each(const RunSettings& settings,
                                  const std::vector<size_t>& splits, const Dataset& data,
                                  const std::function<bool()>& stop = {});
 
+// Throws unless there are such models, each named once: it would be counted as two.
+void check_models(const std::vector<std::string>& models);
+
 }  // namespace spex
