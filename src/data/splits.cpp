@@ -105,6 +105,17 @@ Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t 
           ascending(all.subspan(counts.validation, counts.test))};
 }
 
+Split without_test(const Split& split, size_t fold) {
+  if (fold == 0) return {split.train, split.validation, {}};
+  std::vector<NodeId> nodes(split.train.begin(), split.train.end());
+  nodes.insert(nodes.end(), split.validation.begin(), split.validation.end());
+  std::vector<NodeId> shuffled;
+  for (uint32_t i : random_permutation(nodes.size(), Random(fold, Purpose::split)))
+    shuffled.push_back(nodes[i]);
+  std::span<const NodeId> all = shuffled;
+  return {ascending(all.first(split.train.size())), ascending(all.subspan(split.train.size())), {}};
+}
+
 SplitRatio parse_ratio(const std::string& text) {
   auto parsed = three_numbers<float>(text, "percentages such as 60/20/20");
   std::array<double, 3> percent{parsed[0], parsed[1], parsed[2]};

@@ -10,8 +10,9 @@
 namespace spex {
 namespace {
 
-constexpr double kClearly = 0.005;  // half a percent: less is not worth a sentence
-constexpr size_t kLongAgo = 10;     // epochs
+constexpr double kClearly = 0.005;   // half a percent: less is not worth a sentence
+constexpr size_t kLongAgo = 10;      // epochs
+constexpr double kManyNodes = 0.25;  // of all
 
 std::string percent(double fraction) {
   return fmt::format("{:.1f}%", 100 * fraction);
@@ -28,6 +29,13 @@ void compare_with_baselines(std::vector<std::string>& out, const RunRecord& reco
   if (s.test_mean <= constant + kClearly && constant > 0)
     out.push_back(fmt::format("It is no better than one answer for all nodes, which reaches {}.",
                               score(s, constant)));
+  double edgeless = record.details.edgeless_test;
+  if (edgeless > s.test_mean - kClearly)
+    out.push_back(
+        fmt::format("A perceptron that sees no edges {}: {} against {}. The edges add "
+                    "nothing, or the model does not use them.",
+                    edgeless > s.test_mean + kClearly ? "is better" : "is as good",
+                    score(s, edgeless), score(s, s.test_mean)));
   if (s.estimator.epochs > 0 && s.estimator_test > s.test_mean + kClearly)
     out.push_back(fmt::format("The estimator alone is better: {} against {}.",
                               score(s, s.estimator_test), score(s, s.test_mean)));
@@ -64,7 +72,7 @@ void overfitting(std::vector<std::string>& out, const RunRecord& record) {
     out.emplace_back("The last epoch was the best: more epochs may help.");
 }
 
-// How much of the attention of a layer's nodes is on one neighbour, or on all alike.
+// How much of the attention of a layer's nodes is on one neighbour, on several that tie, or on all alike.
 void attention(std::vector<std::string>& out, const RunDetails& details) {
   for (size_t l = 0; l < details.attention.size(); ++l) {
     const auto& bins = details.attention[l].entropy_histogram;
@@ -73,6 +81,11 @@ void attention(std::vector<std::string>& out, const RunDetails& details) {
     if (bins.front() > all / 2)
       out.push_back(fmt::format("In layer {} {} of the nodes look at a single neighbour.", l + 1,
                                 percent(bins.front() / all)));
+    if (details.attention[l].tied > kManyNodes)
+      out.push_back(fmt::format(
+          "In layer {} {} of the nodes have several neighbours with the same largest score: their "
+          "logits are at the clamp, or those neighbours are alike.",
+          l + 1, percent(details.attention[l].tied)));
     if (bins.back() > all / 2)
       out.push_back(
           fmt::format("In layer {} {} of the nodes look at all their neighbours alike: the "

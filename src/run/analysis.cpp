@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kEntropyBins = 20;
 constexpr size_t kTop = 10;
+constexpr float kFarAbove = 4;  // times the least score: a tie there is no flat row's
 constexpr size_t kBlockRows = 4096;
 
 // Sums over nodes; parts add up in block order.
@@ -21,6 +22,7 @@ struct AttentionSums {
   std::vector<double> by_type = std::vector<double>(kMaxEdgeTypes, 0.0);
   std::vector<double> top = std::vector<double>(kTop, 0.0);
   double entropy = 0;
+  double tied = 0;
   double nodes = 0;
 
   AttentionSums& operator+=(const AttentionSums& other) {
@@ -31,6 +33,7 @@ struct AttentionSums {
     add(by_type, other.by_type);
     add(top, other.top);
     entropy += other.entropy;
+    tied += other.tied;
     nodes += other.nodes;
     return *this;
   }
@@ -51,6 +54,8 @@ void add_node(AttentionSums& sums, const AttentionGraph& graph, size_t node,
   ++sums.entropy_bins[std::min(bin, kEntropyBins - 1)];
   sums.entropy += entropy;
   ++sums.nodes;
+  auto [least, largest] = std::ranges::minmax(scores);
+  if (largest >= kFarAbove * least && std::ranges::count(scores, largest) > 1) ++sums.tied;
   size_t top = std::min(kTop, scores.size());
   std::partial_sort(scores.begin(), scores.begin() + static_cast<ptrdiff_t>(top), scores.end(),
                     std::greater<>());
@@ -84,6 +89,7 @@ std::vector<LayerAttention> analyse_attention(const Scores& scores, const Attent
     double nodes = std::max(1.0, sums.nodes);
     layer.entropy_histogram = sums.entropy_bins;
     layer.mean_entropy = sums.entropy / nodes;
+    layer.tied = sums.tied / nodes;
     double total = std::accumulate(sums.by_type.begin(), sums.by_type.end(), 0.0);
     for (size_t t = 0; t < graph.types; ++t)
       layer.share_by_type.push_back(total > 0 ? sums.by_type[t] / total : 0.0);

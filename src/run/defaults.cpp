@@ -19,6 +19,8 @@ constexpr size_t kLargeGraph = 200'000;   // nodes; above, batches and fewer lay
 constexpr size_t kLargestTrial = 30'000;  // nodes that shapes are tried on
 constexpr size_t kMostTrialEdges = 3'000'000;
 constexpr size_t kPatience = 250;     // evaluations; 100 ended perceptrons too early
+constexpr size_t kJudges = 500;       // validation nodes that are enough to choose a shape by
+constexpr size_t kMostFolds = 5;      // where there are fewer
 constexpr double kLeastGain = 0.002;  // of a shape that takes more time
 constexpr std::string_view kLocal = "spexphormer-local";
 
@@ -66,27 +68,37 @@ Config with(Config config, const std::vector<std::string>& settings) {
   return config;
 }
 
-// The best validation metric of a short training.
-double tried(Trials& trials, Config config, size_t epochs, const Stop& stop) {
+// The best validation metric of a short training, on average over the folds.
+double tried(Trials& trials, Config config, size_t epochs, size_t folds, const Stop& stop) {
   Recipe& recipe = config.final().recipe;
   recipe.epochs = epochs;
   recipe.patience = 0;  // some shapes begin slowly
-  TrainState state;
-  std::shared_ptr<const Problem> problem = trials.problem(config, stop);
-  require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop),
-          "stopped while shapes of the network were tried; nothing was written");
-  return state.best_validation;
+  double sum = 0;
+  for (size_t fold = 0; fold < folds; ++fold) {
+    TrainState state;
+    std::shared_ptr<const Problem> problem = trials.problem(config, stop, fold);
+    require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop),
+            "stopped while shapes of the network were tried; nothing was written");
+    sum += state.best_validation;
+  }
+  return sum / static_cast<double>(folds);
 }
 
 size_t trial_epochs(const DataFacts& facts) {
   return facts.nodes <= 5000 ? 200 : 100;
 }
 
+// Where validation nodes are few, shapes are judged by several folds of them and the training nodes.
+size_t trial_folds(const DataFacts& facts) {
+  size_t validation = std::max<size_t>(1, facts.validation_nodes);
+  return std::clamp<size_t>((kJudges + validation - 1) / validation, 1, kMostFolds);
+}
+
 // By how much a shape must beat the simpler ones before it: half a standard error of a share
-// measured on the validation nodes, so that a few of them do not decide.
-double worthwhile_gain(double score, const DataFacts& facts) {
+// measured on so many nodes, so that a few of them do not decide.
+double worthwhile_gain(double score, size_t judges) {
   double share = std::clamp(score, 0.0, 1.0);
-  double nodes = static_cast<double>(std::max<size_t>(1, facts.validation_nodes));
+  double nodes = static_cast<double>(std::max<size_t>(1, judges));
   return std::max(kLeastGain, 0.5 * std::sqrt(share * (1 - share) / nodes));
 }
 
@@ -96,12 +108,13 @@ Config choose_shape(const Dataset& data, const Config& start, const DataFacts& f
   Config best = start;
   double best_score = -1e30;
   std::string what, scores;
-  size_t epochs = trial_epochs(facts);
+  size_t epochs = trial_epochs(facts), folds = trial_folds(facts);
+  size_t judges = folds * facts.validation_nodes;
   Trials trials(data);
   auto consider = [&](const std::string& name, const Config& config) {
-    double score = tried(trials, config, epochs, stop);
+    double score = tried(trials, config, epochs, folds, stop);
     scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", name, 100 * score);
-    if (!(score > best_score + worthwhile_gain(best_score, facts))) return;
+    if (!(score > best_score + worthwhile_gain(best_score, judges))) return;
     best_score = score;
     best = config;
     what = name;
@@ -113,8 +126,8 @@ Config choose_shape(const Dataset& data, const Config& start, const DataFacts& f
       std::isnan(facts.homophily)
           ? ""
           : fmt::format("; homophily among those {:.2f} (0: by chance)", facts.homophily));
-  log("tried for {} epochs each, by {} validation nodes: {}", epochs, facts.validation_nodes,
-      scores);
+  log("tried for {} epochs each, by {} validation nodes{}: {}", epochs, facts.validation_nodes,
+      folds > 1 ? fmt::format(" of each of {} folds", folds) : std::string(), scores);
   log("chosen: {}", what);
   return best;
 }

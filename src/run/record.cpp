@@ -61,6 +61,7 @@ void fields(auto& io, LayerAttention& layer) {
   io("share_by_type", layer.share_by_type);
   io("top_sums", layer.top_sums);
   io("edges_kept", layer.edges_kept);
+  io.optional("tied", layer.tied);
 }
 
 void fields(auto& io, PipelineStep& step) {
@@ -109,6 +110,7 @@ void fields(auto& io, RunDetails& d) {
   io("spectral_gap", d.spectral_gap);
   io("required_gap", d.required_gap);
   io.optional("constant_test", d.constant_test);
+  io.optional("edgeless_test", d.edgeless_test);
   io.optional("recall", d.recall);
   io.optional("precision", d.precision);
   io.optional("calibration_predicted", d.calibration_predicted);

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <numeric>
 
+#include "run/edgeless.h"
 #include "run/run_folder.h"
 #include "run/run_summary.h"
 
@@ -58,6 +59,9 @@ class TrainingRun {
     RunResult result;
     if (fs::exists(files_.summary())) return finished_before();
     if (!obtain_scores() || !train_seeds()) return result;
+    std::optional<double> edgeless = edgeless_score(problem_, config_, hooks_.stop);
+    if (!edgeless) return result;
+    result.record.details.edgeless_test = *edgeless;
     finish(result);
     fs::remove(files_.checkpoint());
     result.finished = true;

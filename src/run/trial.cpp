@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <spex/data/splits.h>
 #include <spex/run/phases.h>
 #include <spex/run/trial.h>
 
@@ -26,8 +27,9 @@ std::string ground_key(const Config& config) {
 }
 
 // What its problem depends on besides: the split and, where scores are needed, who gives them.
-std::string problem_key(const Config& config) {
-  std::string key = ground_key(config) + text_of(config.split, "split");
+std::string problem_key(const Config& config, size_t fold) {
+  std::string key =
+      ground_key(config) + text_of(config.split, "split") + fmt::format("fold={};", fold);
   if (!config.final().model->needs().scores) return key;
   return key + fmt::format("{};", config.seed) + to_toml(config.phases.front());
 }
@@ -49,16 +51,14 @@ const Ground& Trials::ground(const Config& config) {
   return found->second;
 }
 
-std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& stop) {
+std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& stop, size_t fold) {
   Config config = asked;
   tell_scorers(config);
-  std::shared_ptr<const Problem>& known = problems_[problem_key(config)];
+  std::shared_ptr<const Problem>& known = problems_[problem_key(config, fold)];
   if (known) return known;
   auto made = std::make_shared<Problem>();
   static_cast<Ground&>(*made) = ground(config);
-  Split split = choose_split(data_, config.split);
-  made->split.train = split.train;
-  made->split.validation = split.validation;
+  made->split = without_test(choose_split(data_, config.split), fold);
   made->preparation = prepared(config.features).preparation;
   made->preparation.targets = target_scaling(data_.labels, made->split, config.features);
   if (config.final().model->needs().scores) {

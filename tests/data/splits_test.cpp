@@ -132,6 +132,23 @@ TEST(Splits, SharesThatAddUpToLessThanAHundredLeaveNodesOut) {
   EXPECT_EQ(all_of(split).size(), 600U);
 }
 
+TEST(Splits, FoldsDivideTrainingAndValidationAnewAndNeverHoldTestNodes) {
+  Split split = random_split(labels(100, 3), parse_ratio("50/30/20"), 5);
+  auto known = all_of(without_test(split));
+  EXPECT_EQ(known.size(), 80U);
+  EXPECT_TRUE(std::ranges::equal(without_test(split).train, split.train));
+  EXPECT_TRUE(std::ranges::equal(without_test(split).validation, split.validation));
+  std::vector<NodeId> before(split.validation.begin(), split.validation.end());
+  for (size_t fold : {1, 2, 3}) {
+    Split other = without_test(split, fold);
+    EXPECT_EQ(other.train.size(), 50U);
+    EXPECT_EQ(all_of(other), known);
+    std::vector<NodeId> now(other.validation.begin(), other.validation.end());
+    EXPECT_NE(now, before) << "fold " << fold << " is the one before";
+    before = now;
+  }
+}
+
 TEST(Splits, CountsAreRead) {
   SplitCounts counts = parse_counts("20/500/1000");
   EXPECT_EQ(counts.train_per_class, 20U);

@@ -26,6 +26,12 @@ TEST(Findings, SayThatABaselineIsBetter) {
   EXPECT_TRUE(says(record, "The estimator alone is better: 92.0% against 89.5%."));
   record.details.constant_test = 0.9;
   EXPECT_TRUE(says(record, "no better than one answer for all nodes"));
+  record.details.edgeless_test = 0.8;
+  EXPECT_FALSE(says(record, "perceptron"));
+  record.details.edgeless_test = 0.895;
+  EXPECT_TRUE(says(record, "A perceptron that sees no edges is as good: 89.5% against 89.5%."));
+  record.details.edgeless_test = 0.95;
+  EXPECT_TRUE(says(record, "A perceptron that sees no edges is better: 95.0% against 89.5%."));
 }
 
 TEST(Findings, SayThatTrainingWentOnTooLong) {
@@ -47,6 +53,8 @@ TEST(Findings, SayWhatTheAttentionAndTheClassesShow) {
   record.details.attention[1].entropy_histogram.front() = 80;
   record.details.attention[1].entropy_histogram.back() = 20;
   EXPECT_TRUE(says(record, "In layer 2 80.0% of the nodes look at a single neighbour."));
+  record.details.attention[0].tied = 0.27;
+  EXPECT_TRUE(says(record, "In layer 1 27.0% of the nodes have several neighbours with the same"));
   record.details.confusion = {{100, 0}, {20, 0}};
   EXPECT_TRUE(says(record, "Never found among the test nodes: mine."));
   record.details.confusion = {{100, 0}, {0, 0}};

@@ -97,6 +97,18 @@ TEST(AttentionAnalysis, EvenScoresHaveTheLargestEntropyAndOneNeighbourHasNone) {
   EXPECT_EQ(layers[0].entropy_histogram.front(), 1.0);
   EXPECT_EQ(layers[0].entropy_histogram.back(), 1.0);
   EXPECT_EQ(layers[0].edges_kept, 3U);
+  EXPECT_EQ(layers[0].tied, 0.0) << "a flat row is no tie";
+}
+
+TEST(AttentionAnalysis, CountsNodesWithSeveralNeighboursAtTheLargestScore) {
+  AttentionGraph graph = random_graph({3, 3, 0, 2});
+  Scores scores;
+  scores.layers.push_back(halves({0.4F, 0.4F, 0.1F, 0.1F,    // tied, four times the least
+                                  0.6F, 0.2F, 0.1F, 0.1F,    // one is the largest
+                                  1.0F,                      // a single edge
+                                  0.375F, 0.375F, 0.25F}));  // nearly flat
+  auto layers = analyse_attention(scores, graph, std::vector<size_t>{2});
+  EXPECT_EQ(layers[0].tied, 0.25);
 }
 
 TEST(DegreeAnalysis, CountsEveryNodeInTheBinOfItsDegree) {

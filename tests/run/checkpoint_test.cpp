@@ -116,6 +116,14 @@ TEST(ModelFile, ReadsBackEverythingThatMakesTheModel) {
   EXPECT_EQ(save_state(*read.make()), written.state);
 }
 
+TEST(ModelFile, WhoseMeansDoNotFitItsScalesIsRefused) {
+  TemporaryFolder folder;
+  SavedModel written = example_model();
+  written.preparation.features.mean.push_back(0);
+  save_model(folder / "m", written);
+  EXPECT_SAYS(load_model(folder / "m"), "means do not fit");
+}
+
 TEST(ModelFile, OfAnEarlierVersionIsRefusedWithASentence) {
   TemporaryFolder folder;
   for (const char* format : {"spex-network-1", "spex-model-2"}) {

@@ -1,11 +1,13 @@
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
+#include <spex/graph/builder.h>
 #include <spex/run/checkpoint.h>
 #include <spex/run/model_file.h>
 #include <spex/run/predict.h>
 #include <spex/run/run.h>
 
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "run/support.h"
@@ -92,7 +94,16 @@ TEST(Run, AnotherSeedGivesAnotherModel) {
             read_text(folder / "one/scores.safetensors"));
 }
 
-TEST(Run, EverySwitchOfTheAblationRuns) {
+// What training did: every loss and validation metric of every phase.
+std::vector<std::pair<double, double>> course_of(const RunRecord& record) {
+  std::vector<std::pair<double, double>> course;
+  for (const EpochRecord& row : record.epochs) course.emplace_back(row.train_loss, row.validation);
+  return course;
+}
+
+TEST(Run, EverySwitchOfTheAblationRunsAndChangesTheTraining) {
+  TemporaryFolder plain;
+  auto unchanged = course_of(run(quick_config(), plain / "run").record);
   for (const char* setting :
        {"spexphormer.sampling=uniform", "spexphormer.sampling=top", "estimator.temperature=false",
         "estimator.normalize_values=false", "spexphormer.log_scores=true", "spexphormer.truncate=5",
@@ -108,6 +119,7 @@ TEST(Run, EverySwitchOfTheAblationRuns) {
     ASSERT_TRUE(result.finished);
     EXPECT_GT(result.record.summary.test_mean, 0.1);
     EXPECT_LE(result.record.summary.test_mean, 1.0);
+    EXPECT_NE(course_of(result.record), unchanged);
   }
 }
 
@@ -135,6 +147,27 @@ TEST(Run, EveryModelTrainsAndPredicts) {
       EXPECT_EQ(predict(options).nodes.size(), 400U);
     }
   }
+}
+
+TEST(Run, APerceptronOfTheSameFeaturesStandsBesideIt) {
+  TemporaryFolder folder;
+  Config config = quick_config();
+  double beside = run(config, folder / "run").record.details.edgeless_test;
+  EXPECT_GT(beside, 0.2);
+  EXPECT_LT(beside, 1.0);
+  Dataset path = small_mines(20);
+  std::vector<NodeId> from(399), to(399);
+  std::iota(from.begin(), from.end(), 0U);
+  std::iota(to.begin(), to.end(), 1U);
+  path.graph = build_csr(400, from, to).graph;
+  RunOptions options;
+  options.out = folder / "path";
+  RunResult other = run_training(make_problem(path, config), config, options, {});
+  EXPECT_EQ(other.record.details.edgeless_test, beside) << "whatever the edges";
+  Config edgeless("mlp");
+  edgeless.threads = 2;
+  edgeless.final().recipe.epochs = 3;
+  EXPECT_TRUE(std::isnan(run(edgeless, folder / "mlp").record.details.edgeless_test));
 }
 
 TEST(Run, ExphormerTakesVirtualNodes) {

@@ -112,6 +112,23 @@ TEST(Tune, StoppedAndContinuedEndsTheSame) {
   EXPECT_SAYS(tune(data, changed, {}), "another --out");
 }
 
+TEST(Tune, AStepOfOtherSettingsIsNotTakenOver) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(12);
+  std::optional<Tuning> whole = tune(data, small_request(folder / "out"), {});
+  ASSERT_TRUE(whole.has_value());
+  Tuning edited = *whole;
+  edited.finished = false;
+  edited.finals.clear();
+  edited.trials[2].settings.front() += "0";
+  for (TuneStep& step : edited.trials[2].steps) step.validation = 2;
+  write_text(folder / "out/tune.json", to_json(edited));
+  std::optional<Tuning> again = tune(data, small_request(folder / "out"), {});
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->trials[2].settings, whole->trials[2].settings);
+  EXPECT_EQ(again->trials[2].steps.at(0).validation, whole->trials[2].steps.at(0).validation);
+}
+
 TEST(Tune, SearchAndFinalsHaveSeedsOfTheirOwn) {
   TemporaryFolder folder;
   std::set<std::string> searched, decided;
@@ -170,6 +187,9 @@ TEST(Trials, ATrainingThatPausedReachesWhatAWholeOneReaches) {
   other = config;
   other.expander.degree = 4;
   EXPECT_LT(trials.problem(other)->attention.edges(), problem->attention.edges());
+  std::shared_ptr<const Problem> fold = trials.problem(config, {}, 1);
+  EXPECT_FALSE(std::ranges::equal(fold->split.validation, problem->split.validation));
+  EXPECT_TRUE(fold->split.test.empty());
   other = config;
   other.split.ratio = "50/25/25";
   EXPECT_NE(trials.problem(other)->split.train.size(), problem->split.train.size());

@@ -20,8 +20,10 @@ class Trials {
  public:
   explicit Trials(Dataset data) : data_(std::move(data)) {}
 
-  // What a configuration trains on. Null if told to stop while an estimator was trained.
-  std::shared_ptr<const Problem> problem(const Config& config, const Stop& stop = {});
+  // What a configuration trains on. Null if told to stop while an estimator was trained. Fold 0 is
+  // the split as it is; the others divide its training and validation nodes anew, in equal numbers.
+  std::shared_ptr<const Problem> problem(const Config& config, const Stop& stop = {},
+                                         size_t fold = 0);
 
   const Dataset& data() const { return data_; }
 

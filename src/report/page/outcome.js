@@ -38,11 +38,12 @@ function facts(summary) {
       element('dt', {}, term), element('dd', {}, figureOf(name, text)))));
 }
 
-// What the result stands beside: one answer for all nodes, and the estimator alone.
+// What the result stands beside: one answer for all nodes, a network without edges, and the estimator alone.
 function baselineTable({summary, details}) {
   const rows = [];
   const constant = {accuracy: 'the commonest class, for all', roc_auc: 'one answer for all', r2: 'the mean, for all'}[summary.metric] ?? 'one answer for all';
   if (isNumber(details.constant_test) && details.made.version !== '') rows.push([constant, score(summary.metric, details.constant_test), '']);
+  if (isNumber(details.edgeless_test)) rows.push(['a perceptron, no edges', score(summary.metric, details.edgeless_test), '']);
   if (summary.estimator.epochs > 0) rows.push(['the estimator alone', score(summary.metric, summary.estimator.test), '']);
   if (rows.length === 0) return null;
   rows.push([`this run, ${summary.model}`, score(summary.metric, summary.test_mean), '']);

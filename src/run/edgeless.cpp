@@ -1,0 +1,37 @@
+#include "run/edgeless.h"
+
+#include <spex/run/phases.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace spex {
+namespace {
+
+constexpr size_t kMostNodes = 200'000;
+constexpr size_t kSteps = 300;
+constexpr size_t kFewestEpochs = 10;
+constexpr size_t kBatchNumbers = 1'000'000;  // of features: so that no memory limit feels it
+
+}  // namespace
+
+std::optional<double> edgeless_score(const Problem& problem, const Config& config,
+                                     const std::function<bool()>& stop) {
+  Needs needs = config.final().model->needs();
+  bool edgeless = !needs.attention && !needs.local && needs.ball.empty();
+  if (edgeless || needs.hops > 0 || problem.data.nodes() > kMostNodes)
+    return std::numeric_limits<double>::quiet_NaN();
+  Phase phase = Config("mlp").final();
+  size_t features = std::max<size_t>(1, feature_count(problem.data.features));
+  phase.recipe.batch_size = std::clamp<size_t>(kBatchNumbers / features, 50, 1000);
+  size_t batches = 1 + (problem.split.train.size() - 1) / phase.recipe.batch_size;
+  phase.recipe.epochs = std::max(kFewestEpochs, kSteps / batches);
+  std::unique_ptr<Model> model = phase.model->make(shape_of(problem, config), config.seed);
+  TrainState state;
+  TrainerHooks hooks;
+  hooks.stop = stop;
+  if (!train_phase(phase, *model, problem, config, config.seed, state, hooks)) return std::nullopt;
+  return state.best_test;
+}
+
+}  // namespace spex
