@@ -72,9 +72,8 @@ def philox(counter, key):
     return np.stack(c, axis=-1)
 
 
-def waiting_times(edges, seed, sample, layer):
+def waiting_times(edges, seed, sample, layer, purpose=3):
     """One exponentially distributed number for each edge of a layer."""
-    purpose = 3
     index = np.arange((edges + 3) // 4, dtype=np.uint64)
     layer_word = (layer + (seed >> 32) * 0x9E3779B9) & 0xFFFFFFFF
     full = np.full(len(index), 1, np.uint64)
@@ -261,7 +260,7 @@ def local_rows(data, about):
 def drawn_rows(rows, seed, sample, layer, count):
     """`count` neighbours of each row and the node itself."""
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    times = waiting_times(offsets[-1], seed, sample, layer)
+    times = waiting_times(offsets[-1], seed, sample, layer, purpose=9)
     drawn = []
     for row, begin in zip(rows, offsets):
         chosen = np.argsort(times[begin:begin + len(row) - 1], kind="stable")[:count]

@@ -72,7 +72,8 @@ size_t Sampler::draw_from(EdgeOffset begin, EdgeOffset end, size_t layer, size_t
     top_keys(keys, scores);
   else
     random_keys(keys, scores, begin,
-                Random(seed_, Purpose::sampling, epoch, static_cast<uint32_t>(layer)));
+                Random(seed_, self_loops_ ? Purpose::local_sampling : Purpose::sampling, epoch,
+                       static_cast<uint32_t>(layer)));
   SPEX_CALL(select_smallest, edges, keys.data(), keys.size(), k, begin);
   return k;
 }

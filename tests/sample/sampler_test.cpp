@@ -107,6 +107,21 @@ TEST(Sampler, DiffersBetweenEpochsLayersAndSeeds) {
   EXPECT_NE(all_samples(Sampler(graph, &scores, Sampling::weighted, 2), 0, 0), here);
 }
 
+TEST(Sampler, OfTheGraphsOwnEdgesDrawsWhatTheAttentionsSamplerDoesNot) {
+  AttentionGraph graph = random_graph(random_degrees(500, 100));
+  auto attention = all_samples(Sampler(graph, nullptr, Sampling::uniform, 1), 0, 0);
+  auto local = all_samples(Sampler::with_self_loops(graph, 1), 0, 0);
+  size_t same = 0, rows = 0;
+  for (size_t i = 0; i < local.size(); ++i) {
+    if (graph.offsets[i + 1] - graph.offsets[i] < 20) continue;
+    std::vector<EdgeOffset> drawn(local[i].begin(), local[i].end() - 1);
+    same += drawn == attention[i] ? 1 : 0;
+    ++rows;
+  }
+  EXPECT_GT(rows, 100U);
+  EXPECT_LT(same, rows / 10);
+}
+
 TEST(Sampler, LayersBeyondTheScoresUseTheLastOnes) {
   AttentionGraph graph = random_graph(random_degrees(100, 60));
   Scores two = random_scores(graph, 2);

@@ -65,7 +65,7 @@ inline Scores random_scores(const AttentionGraph& graph, size_t layers, uint64_t
 
 inline std::vector<EdgeOffset> draw(const Sampler& sampler, NodeId node, size_t layer, size_t k,
                                     uint32_t epoch) {
-  std::vector<EdgeOffset> edges(k);
+  std::vector<EdgeOffset> edges(sampler.most(k));
   edges.resize(sampler.draw(node, layer, k, epoch, edges.data()));
   return edges;
 }

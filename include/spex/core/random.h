@@ -22,6 +22,7 @@ enum class Purpose : uint32_t {
   split,
   generator,
   test,
+  local_sampling,  // of a graph's own edges, beside those of the attention
 };
 
 class Random {
