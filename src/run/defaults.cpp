@@ -68,22 +68,6 @@ Config with(Config config, const std::vector<std::string>& settings) {
   return config;
 }
 
-// The best validation metric of a short training, on average over the folds.
-double tried(Trials& trials, Config config, size_t epochs, size_t folds, const Stop& stop) {
-  Recipe& recipe = config.final().recipe;
-  recipe.epochs = epochs;
-  recipe.patience = 0;  // some shapes begin slowly
-  double sum = 0;
-  for (size_t fold = 0; fold < folds; ++fold) {
-    TrainState state;
-    std::shared_ptr<const Problem> problem = trials.problem(config, stop, fold);
-    require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop),
-            "stopped while shapes of the network were tried; nothing was written");
-    sum += state.best_validation;
-  }
-  return sum / static_cast<double>(folds);
-}
-
 size_t trial_epochs(const DataFacts& facts) {
   return facts.nodes <= 5000 ? 200 : 100;
 }
@@ -94,12 +78,37 @@ size_t trial_folds(const DataFacts& facts) {
   return std::clamp<size_t>((kJudges + validation - 1) / validation, 1, kMostFolds);
 }
 
-// By how much a shape must beat the simpler ones before it: half a standard error of a share
-// measured on so many nodes, so that a few of them do not decide.
-double worthwhile_gain(double score, size_t judges) {
+// Of a share measured on so many nodes.
+double standard_error(double score, size_t judges) {
   double share = std::clamp(score, 0.0, 1.0);
-  double nodes = static_cast<double>(std::max<size_t>(1, judges));
-  return std::max(kLeastGain, 0.5 * std::sqrt(share * (1 - share) / nodes));
+  return std::sqrt(share * (1 - share) / static_cast<double>(std::max<size_t>(1, judges)));
+}
+
+// By how much a shape must beat the simpler ones before it, so that a few nodes do not decide.
+double worthwhile_gain(double score, size_t judges) {
+  return std::max(kLeastGain, 0.5 * standard_error(score, judges));
+}
+
+// The best validation metric of a short training, on average over the folds; over fewer of them
+// where it is three standard errors below `best` already.
+double tried(Trials& trials, Config config, size_t epochs, size_t folds, double best,
+             const Stop& stop) {
+  Recipe& recipe = config.final().recipe;
+  recipe.epochs = epochs;
+  recipe.patience = 0;  // some shapes begin slowly
+  double sum = 0, mean = 0;
+  for (size_t fold = 0, judges = 0; fold < folds; ++fold) {
+    TrainState state;
+    std::shared_ptr<const Problem> problem = trials.problem(config, stop, fold);
+    require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop),
+            "stopped while shapes of the network were tried; nothing was written");
+    sum += state.best_validation;
+    mean = sum / static_cast<double>(fold + 1);
+    judges += problem->split.validation.size();
+    double error = standard_error(best, judges);  // 0 where the metric is no share
+    if (error > 0 && mean < best - 3 * error) break;
+  }
+  return mean;
 }
 
 // The best shape, and then whether attention adds to it.
@@ -112,21 +121,23 @@ Config choose_shape(const Dataset& data, const Config& start, const DataFacts& f
   size_t judges = folds * facts.validation_nodes;
   Trials trials(data);
   auto consider = [&](const std::string& name, const Config& config) {
-    double score = tried(trials, config, epochs, folds, stop);
+    double score = tried(trials, config, epochs, folds, best_score, stop);
     scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", name, 100 * score);
     if (!(score > best_score + worthwhile_gain(best_score, judges))) return;
     best_score = score;
     best = config;
     what = name;
   };
+  log("no preset: trying {} shapes of the network for {} epochs each{}", candidates().size() + 1,
+      epochs, folds > 1 ? fmt::format(", in up to {} folds", folds) : std::string());
   Config plain = with(start, {"attention_layers=0", fmt::format("patience={}", kPatience)});
   for (const Candidate& each : candidates()) consider(each.what, with(plain, each.settings));
   consider(what + " and attention", with(best, {"attention_layers=1"}));
-  log("no preset: {} nodes, {} for training{}", facts.nodes, facts.train_nodes,
+  log("{} nodes, {} for training{}", facts.nodes, facts.train_nodes,
       std::isnan(facts.homophily)
           ? ""
           : fmt::format("; homophily among those {:.2f} (0: by chance)", facts.homophily));
-  log("tried for {} epochs each, by {} validation nodes{}: {}", epochs, facts.validation_nodes,
+  log("tried by {} validation nodes{}: {}", facts.validation_nodes,
       folds > 1 ? fmt::format(" of each of {} folds", folds) : std::string(), scores);
   log("chosen: {}", what);
   return best;

@@ -95,7 +95,14 @@ Dataset open_data(const std::string& data) {
   if (is_generator(data)) return generate(data);
   std::string nearest = std::filesystem::exists(data) ? "" : nearest_generator(data);
   require(nearest.empty(), "{} does not exist; did you mean the generator {}?", data, nearest);
-  return read_dataset(data);
+  try {
+    return read_dataset(data);
+  } catch (const Error& error) {  // readers name the options that help, and those are not here
+    std::string_view said = error.what();
+    bool names_options = said.find(" --") != std::string_view::npos;
+    fail("{}{}", said,
+         names_options ? " (options of spex data convert, whose file is trained on)" : "");
+  }
 }
 
 Split choose_split(const Dataset& data, const SplitConfig& config) {

@@ -222,6 +222,15 @@ TEST(Usage, FilesThatAreNotThereOrNotWhatTheyShouldBeAreASentence) {
   expect_fails(spex({"train", "minesweeper", "--config", nothing}), 1, "cannot open");
 }
 
+TEST(Usage, OptionsThatWouldHelpAreNamedWithTheirCommand) {
+  TemporaryFolder folder;
+  write_text(folder / "edges.csv", "source,target\na,b\nb,c\n");
+  write_text(folder / "nodes.csv", "id,size,price\na,1,10.5\nb,2,20.5\nc,3,31\n");
+  expect_fails(spex({"train", folder.path, "--out", folder / "run"}), 1,
+               "--label-column: id, size, price (options of spex data convert");
+  expect_fails(spex({"data", "info", folder.path}), 1, "--label-column: id, size, price\n");
+}
+
 TEST(Usage, OutputOnAFullDiskIsAnError) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   Surroundings full;

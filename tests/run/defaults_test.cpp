@@ -37,7 +37,7 @@ Tried trials_of(const Dataset& data) {
   set_log_sink([&](std::string_view line) {
     std::string text(line), name;
     if (text.starts_with("chosen: ")) tried.chosen = text.substr(8);
-    if (!text.starts_with("tried for ")) return;
+    if (!text.starts_with("tried by ")) return;
     tried.nodes = std::stod(text.substr(text.find("by ") + 3));
     size_t folds = text.find("each of ");
     EXPECT_NE(folds, std::string::npos) << "so few nodes are judged in folds: " << text;
