@@ -15,8 +15,7 @@ constexpr size_t kBatchNumbers = 1'000'000;  // of features: so that no memory l
 
 }  // namespace
 
-std::optional<double> edgeless_score(const Problem& problem, const Config& config,
-                                     const std::function<bool()>& stop) {
+double edgeless_score(const Problem& problem, const Config& config) {
   Needs needs = config.final().model->needs();
   bool edgeless = !needs.attention && !needs.local && needs.ball.empty();
   if (edgeless || needs.hops > 0 || problem.data.nodes() > kMostNodes)
@@ -28,9 +27,11 @@ std::optional<double> edgeless_score(const Problem& problem, const Config& confi
   phase.recipe.epochs = std::max(kFewestEpochs, kSteps / batches);
   std::unique_ptr<Model> model = phase.model->make(shape_of(problem, config), config.seed);
   TrainState state;
-  TrainerHooks hooks;
-  hooks.stop = stop;
-  if (!train_phase(phase, *model, problem, config, config.seed, state, hooks)) return std::nullopt;
+  Problem bare;  // no attention graph, no scores
+  bare.data = problem.data;
+  bare.split = problem.split;
+  bare.preparation = problem.preparation;
+  train_phase(phase, *model, bare, config, config.seed, state, {});
   return state.best_test;
 }
 

@@ -59,9 +59,6 @@ class TrainingRun {
     RunResult result;
     if (fs::exists(files_.summary())) return finished_before();
     if (!obtain_scores() || !train_seeds()) return result;
-    std::optional<double> edgeless = edgeless_score(problem_, config_, hooks_.stop);
-    if (!edgeless) return result;
-    result.record.details.edgeless_test = *edgeless;
     finish(result);
     fs::remove(files_.checkpoint());
     result.finished = true;
@@ -305,6 +302,7 @@ class TrainingRun {
     std::unique_ptr<Model> model = saved.make();
     RunRecord& record = result.record;
     analyse_degrees(record.details, problem_.data.graph);
+    record.details.edgeless_test = edgeless_score(problem_, config_);
     std::vector<MetricValue> test_metrics = predict_nodes(saved, *model, record.details);
     if (const Scores* scores = problem_.scores_or_null())
       record.details.attention = analyse_attention(*scores, problem_.attention,
