@@ -140,24 +140,24 @@ TEST(PredictionAnalysis, ConfusionMatrixCountsTestNodesByTrueAndPredictedClass) 
   EXPECT_TRUE(details.roc_true_positive.empty());
 }
 
-// Five nodes by hand: the logits -3, 1, 2, -1 and 0.5 of the classes 0, 0, 1, 1 and unknown.
+// Six nodes by hand: the logits -3, 1, -2, 2, -1 and 0.5 of the classes 0, 0, 0, 1, 1 and unknown.
 TEST(PredictionAnalysis, OfTwoClassesCountsThresholdsAndProbabilities) {
   Dataset data;
-  data.labels = {Task::classes, 2, shared<int32_t>({0, 0, 1, 1, -1}), {}};
+  data.labels = {Task::classes, 2, shared<int32_t>({0, 0, 0, 1, 1, -1}), {}};
   data.class_names = {"no", "yes"};
-  std::vector<NodeId> test = {0, 1, 2, 3, 4};
-  Matrix logits(5, 1, MemoryTag::other);
-  const float values[] = {-3.0F, 1.0F, 2.0F, -1.0F, 0.5F};
+  std::vector<NodeId> test = {0, 1, 2, 3, 4, 5};
+  Matrix logits(6, 1, MemoryTag::other);
+  const float values[] = {-3.0F, 1.0F, -2.0F, 2.0F, -1.0F, 0.5F};
   std::copy(std::begin(values), std::end(values), logits.data());
   RunDetails details;
   analyse_predictions(details, data, logits, test);
-  EXPECT_EQ(details.confusion, (std::vector<std::vector<size_t>>{{1, 1}, {1, 1}}));
-  EXPECT_EQ(details.recall, (std::vector<double>{0.5, 0.5, 1.0, 1.0}));
-  EXPECT_EQ(details.precision, (std::vector<double>{1.0, 0.5, 2.0 / 3, 0.5}));
+  EXPECT_EQ(details.confusion, (std::vector<std::vector<size_t>>{{2, 1}, {1, 1}}));
+  EXPECT_EQ(details.recall, (std::vector<double>{0.5, 0.5, 1.0, 1.0, 1.0}));
+  EXPECT_EQ(details.precision, (std::vector<double>{1.0, 0.5, 2.0 / 3, 0.5, 0.4}));
   auto sigmoid = [](double z) { return 1 / (1 + std::exp(-z)); };
-  ASSERT_EQ(details.calibration_nodes, (std::vector<size_t>{1, 1, 1, 1}));
-  EXPECT_EQ(details.calibration_right, (std::vector<double>{0, 1, 0, 1}));
-  EXPECT_NEAR(details.calibration_predicted[1], sigmoid(-1), 1e-6);
+  ASSERT_EQ(details.calibration_nodes, (std::vector<size_t>{1, 1, 1, 1, 1}));
+  EXPECT_EQ(details.calibration_right, (std::vector<double>{0, 0, 1, 0, 1}));
+  EXPECT_NEAR(details.calibration_predicted[2], sigmoid(-1), 1e-6);
 }
 
 TEST(PredictionAnalysis, OfQuantitiesKeepsPairsOfTrueAndPredicted) {

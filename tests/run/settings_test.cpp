@@ -46,6 +46,9 @@ TEST(Settings, OfTheFinalNetworkChangeIt) {
     std::string text = std::string("spexphormer.") + setting;
     EXPECT_TRUE(numbers(file_after(text, "model.safetensors")) != base) << setting;
   }
+  auto cut = numbers(file_after("spexphormer.truncate=3", "model.safetensors"));
+  EXPECT_TRUE(cut != numbers(file_after("spexphormer.degrees=[3,3]", "model.safetensors")))
+      << "what was cut is not drawn";
   for (const char* setting : {"seed=1", "expander.degree=8", "expander.seed=1",
                               "split.ratio=50/25/25", "split.ratio=50/25/25 split.seed=1"})
     EXPECT_TRUE(numbers(file_after(setting, "model.safetensors")) != base) << setting;
@@ -60,6 +63,12 @@ TEST(Settings, OfTheEstimatorChangeItsScores) {
     std::string text = std::string("estimator.lambda=1 estimator.") + setting;
     EXPECT_TRUE(numbers(file_after(text, "scores.safetensors")) != base) << setting;
   }
+}
+
+TEST(Settings, TheLossOfAModelsOwnIsPartOfItsTraining) {
+  std::string base = "model=nodeformer nodeformer.epochs=4 nodeformer.width=8 nodeformer.draws=2";
+  EXPECT_TRUE(numbers(file_after(base, "model.safetensors")) !=
+              numbers(file_after(base + " nodeformer.edge_loss=0", "model.safetensors")));
 }
 
 TEST(Settings, OfExphormerChangeIt) {

@@ -14,7 +14,10 @@ using namespace testing_support;  // NOLINT
 struct Scalar {
   double p, m = 0, v = 0;
   void step(double g, double rate, int t, const AdamOptions& o) {
-    p -= rate * o.weight_decay * p;
+    if (o.decay == Decay::gradient)
+      g += o.weight_decay * p;
+    else
+      p -= rate * o.weight_decay * p;
     m = o.beta1 * m + (1 - o.beta1) * g;
     v = o.beta2 * v + (1 - o.beta2) * g * g;
     double m_hat = m / (1 - std::pow(o.beta1, t)), v_hat = v / (1 - std::pow(o.beta2, t));
@@ -22,12 +25,15 @@ struct Scalar {
   }
 };
 
-TEST(Adam, MatchesDoublePrecisionOverTwentySteps) {
+class AdamDecays : public testing::TestWithParam<Decay> {};
+
+TEST_P(AdamDecays, MatchesDoublePrecisionOverTwentySteps) {
   Parameters parameters;
   copy(parameters.add("a", 3, 5).value, random_matrix(3, 5, 1));
   copy(parameters.add("b", 200, 100).value, random_matrix(200, 100, 2));
   AdamOptions options;
   options.weight_decay = 0.1;
+  options.decay = GetParam();
   Adam optimizer(parameters, options);
   std::vector<Scalar> expected;
   for (Parameter& each : parameters)
@@ -48,6 +54,8 @@ TEST(Adam, MatchesDoublePrecisionOverTwentySteps) {
   EXPECT_NEAR(optimizer.first_moment(0)(1, 2), expected[7].m, 1e-6);
   EXPECT_NEAR(optimizer.second_moment(0)(1, 2), expected[7].v, 1e-6);
 }
+
+INSTANTIATE_TEST_SUITE_P(Both, AdamDecays, testing::Values(Decay::decoupled, Decay::gradient));
 
 TEST(Adam, AZeroGradientMeansDecayAlone) {
   Parameters parameters;
