@@ -133,6 +133,15 @@ TEST(Sampler, LayersBeyondTheScoresUseTheLastOnes) {
                 all_samples(Sampler(graph, &four, sampling, 1), layer, 0));
 }
 
+TEST(Sampler, EveryLayerDrawsByItsOwnScores) {
+  AttentionGraph graph = random_graph(random_degrees(100, 60));
+  Scores both = random_scores(graph, 2), second;
+  second.layers = {both.layers[1]};
+  auto drawn = all_samples(Sampler(graph, &both, Sampling::top, 1), 1, 0);
+  EXPECT_EQ(drawn, all_samples(Sampler(graph, &second, Sampling::top, 1), 0, 0));
+  EXPECT_NE(drawn, all_samples(Sampler(graph, &both, Sampling::top, 1), 0, 0));
+}
+
 TEST(Sampler, RefusesScoresThatAreMissingOrOfAnotherSize) {
   AttentionGraph graph = random_graph({3, 4, 5}), other = random_graph({3, 4, 6});
   Scores scores = random_scores(other, 1), empty;
