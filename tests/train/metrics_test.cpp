@@ -119,7 +119,7 @@ TEST(Accuracy, CountsTheLargestLogitOrTheSignOfASingleOne) {
   EXPECT_EQ(accuracy(logits, classes, first(2)), 1.0);
   EXPECT_TRUE(std::isnan(accuracy(logits, classes, {})));
   Matrix single(3, 1, MemoryTag::other);
-  float s[] = {0.3F, -0.5F, 0.1F};
+  float s[] = {0.3F, -0.5F, 0.7F};
   std::copy_n(s, 3, single.data());
   EXPECT_NEAR(accuracy(single, classes, first(3)), 2.0 / 3, 1e-12);
   EXPECT_THROW(accuracy(single, classes, std::vector<NodeId>{3}), std::exception);
