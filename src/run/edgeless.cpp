@@ -9,7 +9,8 @@ namespace spex {
 namespace {
 
 constexpr size_t kMostNodes = 200'000;
-constexpr size_t kSteps = 300;
+constexpr size_t kSteps = 200;
+constexpr size_t kEvaluations = 20;
 constexpr size_t kFewestEpochs = 10;
 constexpr size_t kBatchNumbers = 1'000'000;  // of features: so that no memory limit feels it
 
@@ -25,6 +26,7 @@ double edgeless_score(const Problem& problem, const Config& config) {
   phase.recipe.batch_size = std::clamp<size_t>(kBatchNumbers / features, 50, 1000);
   size_t batches = 1 + (problem.split.train.size() - 1) / phase.recipe.batch_size;
   phase.recipe.epochs = std::max(kFewestEpochs, kSteps / batches);
+  phase.recipe.evaluate_every = std::max<size_t>(1, phase.recipe.epochs / kEvaluations);
   std::unique_ptr<Model> model = phase.model->make(shape_of(problem, config), config.seed);
   TrainState state;
   Problem bare;  // no attention graph, no scores
