@@ -84,11 +84,6 @@ double standard_error(double score, size_t judges) {
   return std::sqrt(share * (1 - share) / static_cast<double>(std::max<size_t>(1, judges)));
 }
 
-// By how much a shape must beat the simpler ones before it, so that a few nodes do not decide.
-double worthwhile_gain(double score, size_t judges) {
-  return std::max(kLeastGain, 0.5 * standard_error(score, judges));
-}
-
 // The best validation metric of a short training, on average over the folds; over fewer of them
 // where it is three standard errors below `best` already.
 double tried(Trials& trials, Config config, size_t epochs, size_t folds, double best,
@@ -158,6 +153,10 @@ void suit_local(Config& config, const Dataset& data, const DataFacts& facts, con
 }
 
 }  // namespace
+
+double worthwhile_gain(double score, size_t judges) {
+  return std::max(kLeastGain, 0.5 * standard_error(score, judges));
+}
 
 DataFacts facts_of(const Dataset& data, const Split& split) {
   DataFacts facts;

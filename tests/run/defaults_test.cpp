@@ -60,21 +60,24 @@ TEST(Defaults, TakeAShapeThatBeatsSimplerOnesByHalfAStandardErrorWhateverTheTest
   Tried tried = trials_of(data);
   ASSERT_EQ(tried.shapes.size(), 6U);
   auto [chosen, best] = tried.shapes.front();
-  bool not_worthwhile = false;
   for (const auto& [name, score] : tried.shapes) {
-    double share = best / 100;
-    double gain = std::max(0.2, 50 * std::sqrt(share * (1 - share) / tried.nodes));
-    not_worthwhile |= score > best + 0.1 && score < best + gain - 0.1;
+    double gain = 100 * worthwhile_gain(best / 100, static_cast<size_t>(tried.nodes));
     if (score > best + gain) chosen = name, best = score;
   }
   EXPECT_EQ(tried.chosen, chosen);
-  EXPECT_TRUE(not_worthwhile) << "otherwise this test shows little";
   EXPECT_GT(tried.config.final().recipe.patience, 0U);
 
   Split split = choose_split(data, {});
   ASSERT_GT(split.test.size(), 5U);
   Config other = default_config(with_other_test_labels(data, split), "spexphormer-local");
   EXPECT_EQ(to_toml(tried.config), to_toml(other));
+}
+
+TEST(Defaults, AGainIsWorthwhileFromHalfAStandardErrorOn) {
+  EXPECT_NEAR(worthwhile_gain(0.5, 100), 0.025, 1e-12);
+  EXPECT_NEAR(worthwhile_gain(0.9, 400), 0.0075, 1e-12);
+  EXPECT_EQ(worthwhile_gain(0.9, 1'000'000), 0.002);
+  EXPECT_EQ(worthwhile_gain(-3.0, 100), 0.002) << "no share";
 }
 
 // A path 0 - 1 - 2 - 3 with classes 0 0 1 1, all of them for training: two of three edges agree.
