@@ -14,6 +14,12 @@
 namespace spex {
 namespace {
 
+std::vector<NodeId> shuffled(const std::vector<NodeId>& nodes, const Random& random) {
+  std::vector<NodeId> result;
+  for (uint32_t i : random_permutation(nodes.size(), random)) result.push_back(nodes[i]);
+  return result;
+}
+
 // Nodes with a label (one class, or at least one value), in random order.
 std::vector<NodeId> shuffled_labelled(const Labels& labels, uint64_t seed) {
   require(labels.outputs > 0, "a split needs labels, and this data set has none");
@@ -28,10 +34,7 @@ std::vector<NodeId> shuffled_labelled(const Labels& labels, uint64_t seed) {
         nodes.push_back(static_cast<NodeId>(i));
     }
   }
-  std::vector<NodeId> shuffled;
-  for (uint32_t i : random_permutation(nodes.size(), Random(seed, Purpose::split)))
-    shuffled.push_back(nodes[i]);
-  return shuffled;
+  return shuffled(nodes, Random(seed, Purpose::split));
 }
 
 SharedArray<NodeId> ascending(std::span<const NodeId> nodes) {
@@ -97,9 +100,7 @@ Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t 
           "after {} training nodes per class {} labelled nodes are left, expected at least {}",
           counts.train_per_class, rest.size(), counts.validation + counts.test);
   // Large classes fill their quota first, so the rest is no longer in random order.
-  std::vector<NodeId> others;
-  for (uint32_t i : random_permutation(rest.size(), Random(seed, Purpose::split, 1)))
-    others.push_back(rest[i]);
+  std::vector<NodeId> others = shuffled(rest, Random(seed, Purpose::split, 1));
   std::span<const NodeId> all = others;
   return {ascending(train), ascending(all.first(counts.validation)),
           ascending(all.subspan(counts.validation, counts.test))};
@@ -109,10 +110,8 @@ Split without_test(const Split& split, size_t fold) {
   if (fold == 0) return {split.train, split.validation, {}};
   std::vector<NodeId> nodes(split.train.begin(), split.train.end());
   nodes.insert(nodes.end(), split.validation.begin(), split.validation.end());
-  std::vector<NodeId> shuffled;
-  for (uint32_t i : random_permutation(nodes.size(), Random(fold, Purpose::split)))
-    shuffled.push_back(nodes[i]);
-  std::span<const NodeId> all = shuffled;
+  nodes = shuffled(nodes, Random(fold, Purpose::split));
+  std::span<const NodeId> all = nodes;
   return {ascending(all.first(split.train.size())), ascending(all.subspan(split.train.size())), {}};
 }
 

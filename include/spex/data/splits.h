@@ -28,8 +28,8 @@ struct SplitCounts {
 };
 Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t seed);
 
-// The training and validation nodes of a split, no test nodes. Fold 0 has them as they are; the others divide
-// them anew, in equal numbers.
+// The training and validation nodes of a split, no test nodes. Fold 0 has them as they are; the
+// others divide them anew, in equal numbers.
 Split without_test(const Split& split, size_t fold = 0);
 
 // "60/20/20", "50/25/25", "10/10/80": percent.

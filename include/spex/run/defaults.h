@@ -8,8 +8,8 @@
 
 namespace spex {
 
-// By how much the validation metric of a shape, on so many nodes, must be above that of a simpler one with `score`
-// to replace it: half a standard error, so that a few nodes do not decide.
+// By how much the validation metric of a shape, on so many nodes, must be above that of a simpler
+// one with `score` to replace it: half a standard error, so that a few nodes do not decide.
 double worthwhile_gain(double score, size_t judges);
 
 // What of a data set and a split settings may depend on.

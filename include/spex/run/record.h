@@ -63,8 +63,8 @@ struct LayerAttention {
   std::vector<double> share_by_type;  // graph, expander, self-loop(, virtual): adds up to 1
   std::vector<double> top_sums;  // mean over nodes of the sum of the k largest scores, k = 1 .. 10
   size_t edges_kept = 0;         // by the final network's sample
-  double tied =
-      0;  // share of nodes with several neighbours at the largest score, far above the least
+  // Share of nodes with several neighbours at the largest score, far above the least.
+  double tied = 0;
 };
 
 // One step of the pipeline against the planner's forecast.
@@ -107,9 +107,9 @@ struct RunDetails {
   std::vector<std::string> class_names;
   std::vector<std::vector<size_t>> confusion;  // [true][predicted] on the test nodes; classes only
   double constant_test = 0;  // the metric of one answer for all: the commonest class, or the mean
-  double edgeless_test =
-      std::numeric_limits<double>::quiet_NaN();  // of a perceptron; NaN: none was trained
-  std::vector<double> recall, precision;         // as the threshold falls; two classes only
+  // Of a perceptron of the same features; NaN: none was trained.
+  double edgeless_test = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> recall, precision;  // as the threshold falls; two classes only
   // Ten bins of probability (of class 1, or of the predicted one): its mean, the share that was right,
   // and the nodes in it.
   std::vector<double> calibration_predicted, calibration_right;
