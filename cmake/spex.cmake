@@ -58,7 +58,8 @@ endfunction()
 # spex_room(NAME [CONTROL] ROOMS ... LIBRARIES ...): src/NAME/**/*.cpp as the library spex_NAME. A file
 # called *.simd.cpp is compiled once per instruction set, with SPEX_ISA naming the namespace it fills; one
 # called *.exact.simd.cpp gives the same bits on all of them, so nothing is fused in it. CONTROL: the room
-# says what is computed and others compute it, so that compiling it quickly (-O1, a third less) counts more.
+# says what is computed and others compute it, so that compiling it quickly (-O1, a third less; of the sanitizers
+# not those for pointers, which take as long again: the address sanitizer stops at most of these) counts more.
 function(spex_room name)
   cmake_parse_arguments(ARG "CONTROL" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/${name}/*.cpp)
@@ -75,6 +76,9 @@ function(spex_room name)
   target_compile_options(spex_${name} PRIVATE ${SPEX_FLAGS_OUTSIDE_KERNELS})
   if(ARG_CONTROL)
     target_compile_options(spex_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    if(SPEX_SANITIZE MATCHES undefined)
+      set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -fno-sanitize=null,alignment)
+    endif()
   endif()
   spex_precompile(spex_${name} spex_core)
   set_property(GLOBAL APPEND PROPERTY SPEX_OBJECTS spex_${name})

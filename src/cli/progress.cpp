@@ -66,7 +66,9 @@ std::string Progress::describe(const EpochRecord& record, size_t epochs) const {
 void Progress::epoch(const EpochRecord& record, size_t epochs) {
   if (quiet_) return;
   auto now = std::chrono::steady_clock::now();
-  bool fresh = record.phase != phase_ || record.seed != seed_;
+  // Another split's training has the same phase and seed, and begins anew.
+  bool fresh = record.phase != phase_ || record.seed != seed_ || record.epoch < next_epoch_;
+  next_epoch_ = record.epoch + 1;
   if (fresh) {
     finish();
     phase_ = record.phase;

@@ -28,7 +28,7 @@ class Progress {
   bool drawn_ = false;
   std::string metric_, phase_;
   size_t seed_ = 0;
-  size_t first_epoch_ = 0;
+  size_t first_epoch_ = 0, next_epoch_ = 0;
   double best_ = -1e30;
   std::chrono::steady_clock::time_point started_, last_;
 };

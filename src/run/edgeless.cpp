@@ -25,7 +25,8 @@ double edgeless_score(const Problem& problem, const Config& config) {
   size_t features = std::max<size_t>(1, feature_count(problem.data.features));
   phase.recipe.batch_size = std::clamp<size_t>(kBatchNumbers / features, 50, 1000);
   size_t batches = 1 + (problem.split.train.size() - 1) / phase.recipe.batch_size;
-  phase.recipe.epochs = std::max(kFewestEpochs, kSteps / batches);
+  phase.recipe.epochs =
+      std::min(std::max(kFewestEpochs, kSteps / batches), config.final().recipe.epochs);
   phase.recipe.evaluate_every = std::max<size_t>(1, phase.recipe.epochs / kEvaluations);
   std::unique_ptr<Model> model = phase.model->make(shape_of(problem, config), config.seed);
   TrainState state;

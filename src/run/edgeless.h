@@ -1,5 +1,5 @@
 // What a result must beat to show that edges matter: a perceptron of the same features, trained for
-// some seconds on the same split.
+// some seconds on the same split, and for no more epochs than the run's final network.
 #pragma once
 
 #include <spex/run/problem.h>

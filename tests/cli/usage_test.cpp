@@ -2,9 +2,11 @@
 #include <spex/core/cpu.h>
 #include <spex/data/generators.h>
 #include <spex/data/native.h>
+#include <spex/data/splits.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 #include <sstream>
 
 #include "cli/program.h"
@@ -102,6 +104,21 @@ TEST(Usage, SettingsAreCheckedBeforeTheDataIsRead) {
   }
   expect_fails(spex({"study", "energy", "nothing.npz", "--set", "estimator.width=0"}), 1,
                "estimator.width must be");
+}
+
+TEST(Usage, ProgressOnAnotherSplitBeginsAnew) {
+  TemporaryFolder folder;
+  Dataset data = generate("minesweeper", {0, 900});
+  for (uint64_t seed : {1U, 2U, 3U}) data.splits.push_back(random_split(data.labels, {}, seed));
+  std::string file = folder / "mines.safetensors";
+  save_native(data, file);
+  Outcome outcome = spex({"compare", file, "--models", "mlp", "--splits", "all", "--set",
+                          "mlp.epochs=1", "--out", folder / "compared"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::regex shown("val ([0-9.]+%) \\(best ([0-9.]+%)\\)");
+  std::sregex_iterator each(outcome.err.begin(), outcome.err.end(), shown), end;
+  EXPECT_GE(std::distance(each, end), 3);
+  for (; each != end; ++each) EXPECT_EQ((*each)[1], (*each)[2]);
 }
 
 TEST(Usage, InputsAreNotOverwritten) {
