@@ -66,6 +66,17 @@ std::string wanted_model(const RunSettings& s, const Dataset& data, bool preset)
   return open && !sets_another_model(s, chosen) ? chosen : config.model;
 }
 
+// A stored split that is asked for takes the place of the random one of a preset or file.
+void use_split(const RunSettings& s, Config& config) {
+  if (!s.split) return;
+  for (const std::string& assignment : s.assignments)
+    require(!assignment.starts_with("split.ratio=") && !assignment.starts_with("split.counts="),
+            "{} makes a random split: it and a stored split exclude each other", assignment);
+  config.split.index = *s.split;
+  config.split.ratio.clear();
+  config.split.counts.clear();
+}
+
 // What trials of defaults need to know: the split that the run will use, and its threads.
 Config wanted_trials(const RunSettings& s, const std::string& model) {
   Config config(model);
@@ -73,7 +84,7 @@ Config wanted_trials(const RunSettings& s, const std::string& model) {
   for (const std::string& assignment : s.assignments)
     if (assignment.starts_with("split.") || assignment.starts_with("threads="))
       apply_setting(config, assignment);
-  if (s.split) config.split.index = *s.split;
+  use_split(s, config);
   if (s.threads) config.threads = *s.threads;
   return config;
 }
@@ -118,7 +129,7 @@ Config resolve(const RunSettings& s, const Dataset& data, const std::function<bo
   if (config.data.empty()) config.data = kDataInside;
   if (s.seed) config.seed = *s.seed;
   if (s.seeds) config.seeds = *s.seeds;
-  if (s.split) config.split.index = *s.split;
+  use_split(s, config);
   if (s.threads) config.threads = *s.threads;
   return config;
 }

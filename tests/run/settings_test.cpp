@@ -1,7 +1,10 @@
 // Every setting does something: another value, another model.
 #include <spex/core/files.h>
 #include <spex/core/threads.h>
+#include <spex/data/splits.h>
+#include <spex/run/settings.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "run/support.h"
@@ -69,6 +72,24 @@ TEST(Settings, TheLossOfAModelsOwnIsPartOfItsTraining) {
   std::string base = "model=nodeformer nodeformer.epochs=4 nodeformer.width=8 nodeformer.draws=2";
   EXPECT_TRUE(numbers(file_after(base, "model.safetensors")) !=
               numbers(file_after(base + " nodeformer.edge_loss=0", "model.safetensors")));
+}
+
+TEST(Settings, AStoredSplitTakesThePlaceOfThePresetsRandomOne) {
+  Dataset data = small_mines(12);
+  for (uint64_t seed : {1U, 2U}) data.splits.push_back(random_split(data.labels, {}, seed));
+  RunSettings settings;
+  settings.preset = "actor";
+  EXPECT_FALSE(resolve(settings, data).split.counts.empty());
+  std::vector<Config> configs = resolve_each(settings, {"gcn"}, {0, 1}, data);
+  ASSERT_EQ(configs.size(), 2U);
+  for (size_t split : {0U, 1U})
+    EXPECT_TRUE(std::ranges::equal(make_problem(data, configs[split]).split.train,
+                                   data.splits[split].train));
+  for (const char* random : {"split.ratio=50/25/25", "split.counts=2/10/10"}) {
+    settings.assignments = {random};
+    EXPECT_NO_THROW(resolve(settings, data));
+    EXPECT_SAYS(resolve_each(settings, {"gcn"}, {0, 1}, data), "exclude each other");
+  }
 }
 
 TEST(Settings, OfExphormerChangeIt) {
