@@ -154,6 +154,13 @@ void SpexphormerLocalOptions::check() const {
           attention_layers, layers);
 }
 
+std::vector<std::string> SpexphormerLocalOptions::idle() const {
+  std::vector<std::string> names;
+  if (attention_layers == 0) names.push_back("degree");
+  if (attention_layers == 0 && conv != LocalBranch::gat) names.push_back("heads");
+  return names;
+}
+
 Needs SpexphormerLocalOptions::needs() const {
   Needs needs;
   bool attention = attention_layers > 0, draws = attention && degree > 0;

@@ -32,6 +32,7 @@ struct SpexphormerLocalOptions : Options<SpexphormerLocalOptions> {
   Needs needs() const override;
   std::unique_ptr<Model> make(const Shape& shape, uint64_t seed) const override;
   void check() const override;
+  std::vector<std::string> idle() const override;
 };
 
 }  // namespace spex

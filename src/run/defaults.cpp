@@ -52,6 +52,8 @@ struct Candidate {
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = {
       {"features alone", {"conv=none", "layers=2", "width=128", "norm=layer", "dropout=0.5"}},
+      {"features with much dropout",
+       {"conv=none", "layers=2", "width=128", "norm=layer", "dropout=0.8"}},
       {"2 convolutions",
        {"conv=gcn", "layers=2", "width=128", "norm=none", "residual=false", "dropout=0.5"}},
       {"2 with residuals",

@@ -10,7 +10,7 @@ namespace spex {
 namespace {
 
 constexpr size_t kMostChanges = 3;
-constexpr size_t kDraws = 50;  // until one is possible
+constexpr size_t kDraws = 100;  // until one is possible and new
 
 enum class Cost { any, whole_graph };  // the latter: what a batch's size grows with exponentially
 
@@ -65,13 +65,26 @@ bool possible(const Config& config) {
   }
 }
 
-// The first of many draws that can work; else what the configuration has.
-Assignment first_possible(const Config& config, const SearchSpace& space,
-                          const std::function<Assignment(size_t first_index)>& draw) {
+// `drawn` is `config` with these values.
+Assignment without_idle(Assignment values, const Config& drawn, const SearchSpace& space,
+                        const Config& config) {
+  Assignment before = values_of(space, config);
+  for (const std::string& name : drawn.final().model->idle())
+    for (size_t i = 0; i < space.size(); ++i)
+      if (space[i].key == fmt::format("{}.{}", config.final().name, name)) values[i] = before[i];
+  return values;
+}
+
+// The first of many draws that can work and is new; else what the configuration has.
+Assignment first_fresh(const Config& config, const SearchSpace& space, const Tried& tried,
+                       const std::function<Assignment(size_t first_index)>& draw) {
   size_t per_draw = 2 * space.size() + 2 * kMostChanges + 1;
   for (size_t i = 0; i < kDraws; ++i) {
     Assignment values = draw(i * per_draw);
-    if (possible(with_values(config, space, values))) return values;
+    Config drawn = with_values(config, space, values);
+    if (!possible(drawn)) continue;
+    values = without_idle(values, drawn, space, config);
+    if (!tried.contains(values)) return values;
   }
   return values_of(space, config);
 }
@@ -128,10 +141,10 @@ Config with_values(Config config, const SearchSpace& space, const Assignment& va
   return config;
 }
 
-Assignment draw_values(const Config& config, const SearchSpace& space, uint64_t seed,
-                       size_t trial) {
+Assignment draw_values(const Config& config, const SearchSpace& space, const Tried& tried,
+                       uint64_t seed, size_t trial) {
   Random random = random_of(seed, trial);
-  return first_possible(config, space, [&](size_t at) {
+  return first_fresh(config, space, tried, [&](size_t at) {
     Assignment values;
     for (const Choice& choice : space)
       values.push_back(choice.values[random.below(choice.values.size(), at++)]);
@@ -140,9 +153,9 @@ Assignment draw_values(const Config& config, const SearchSpace& space, uint64_t 
 }
 
 Assignment change_values(const Config& config, const SearchSpace& space, const Assignment& parent,
-                         uint64_t seed, size_t trial) {
+                         const Tried& tried, uint64_t seed, size_t trial) {
   Random random = random_of(seed, trial);
-  return first_possible(config, space, [&](size_t at) {
+  return first_fresh(config, space, tried, [&](size_t at) {
     Assignment values = parent;
     size_t changes = 1 + random.below(kMostChanges, at++);
     for (size_t i = 0; i < changes; ++i) {

@@ -195,15 +195,19 @@ class Tuner {
   }
 
   // The defaults come first. Then, in turn: values at random, the default with a few changed, the
-  // best so far with a few changed.
-  TuneTrial make_trial(size_t number) const {
+  // best so far with a few changed; all new to this search and to `fresh`.
+  TuneTrial make_trial(size_t number, const std::vector<TuneTrial>& fresh) const {
     size_t which = number % starts_.size(), turn = number / starts_.size();
     const auto& [config, space] = starts_[which];
     Assignment values = values_of(space, config);
+    Tried tried;
+    for (const std::vector<TuneTrial>* trials : {&now_.trials, &fresh})
+      for (const TuneTrial& each : *trials)
+        if (each.model == config.model) tried.insert(values_in(each));
     if (turn > 0 && turn % 3 == 1)
-      values = draw_values(config, space, config.seed, number);
+      values = draw_values(config, space, tried, config.seed, number);
     else if (turn > 0)
-      values = change_values(config, space, turn % 3 == 2 ? values : best_values(which),
+      values = change_values(config, space, turn % 3 == 2 ? values : best_values(which), tried,
                              config.seed, number);
     TuneTrial trial{config.model, {}, {}};
     for (size_t i = 0; i < space.size(); ++i)
@@ -220,9 +224,9 @@ class Tuner {
 
   // The trials of one wave; what the table has is not trained again. False: time is over.
   bool run_wave(const std::vector<Job>& jobs, const Stop& stop) {
-    std::vector<TuneTrial> fresh;  // all from the same past
+    std::vector<TuneTrial> fresh;  // of this wave, whose results are not known yet
     for (const Job& job : jobs)
-      if (job.rung == 0) fresh.push_back(make_trial(job.trial));
+      if (job.rung == 0) fresh.push_back(make_trial(job.trial, fresh));
     now_.trials.insert(now_.trials.end(), fresh.begin(), fresh.end());
     bool whole = true;
     size_t group =

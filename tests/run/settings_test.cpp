@@ -74,6 +74,17 @@ TEST(Settings, TheLossOfAModelsOwnIsPartOfItsTraining) {
               numbers(file_after(base + " nodeformer.edge_loss=0", "model.safetensors")));
 }
 
+TEST(Settings, ThatAModelCallsIdleChangeNothing) {
+  std::string base =
+      "model=spexphormer-local spexphormer-local.epochs=4 spexphormer-local.width=8 "
+      "spexphormer-local.layers=2 spexphormer-local.attention_layers=0";
+  std::string expected = numbers(file_after(base, "model.safetensors"));
+  for (const char* setting : {"heads=4", "degree=3"})
+    EXPECT_TRUE(numbers(file_after(base + " spexphormer-local." + setting, "model.safetensors")) ==
+                expected)
+        << setting;
+}
+
 TEST(Settings, AStoredSplitTakesThePlaceOfThePresetsRandomOne) {
   Dataset data = small_mines(12);
   for (uint64_t seed : {1U, 2U}) data.splits.push_back(random_split(data.labels, {}, seed));

@@ -211,14 +211,15 @@ TEST(SearchSpace, EveryModelHasOneWhoseDrawsCanBeTrained) {
     EXPECT_EQ(to_toml(with_values(config, space, values_of(space, config))), to_toml(config));
     std::set<Assignment> seen;
     for (size_t trial = 0; trial < 20; ++trial) {
-      Assignment drawn = draw_values(config, space, 0, trial);
+      Assignment drawn = draw_values(config, space, {}, 0, trial);
       EXPECT_NO_THROW(check(with_values(config, space, drawn))) << info.name;
-      EXPECT_EQ(drawn, draw_values(config, space, 0, trial));
+      EXPECT_EQ(drawn, draw_values(config, space, {}, 0, trial));
       seen.insert(drawn);
     }
     EXPECT_GT(seen.size(), 10U) << info.name;
     Assignment start = values_of(space, config),
-               changed = change_values(config, space, start, 0, 1);
+               changed = change_values(config, space, start, {start}, 0, 1);
+    EXPECT_NE(changed, start);
     size_t differences = 0;
     for (size_t i = 0; i < start.size(); ++i) differences += start[i] != changed[i] ? 1 : 0;
     EXPECT_LE(differences, 3U);
@@ -231,7 +232,23 @@ TEST(SearchSpace, WhatCannotBeTrainedIsDrawnAgain) {
   Config config("spexphormer-local");
   SearchSpace space = search_space(config);
   for (size_t trial = 0; trial < 40; ++trial)
-    EXPECT_NE(draw_values(config, space, 0, trial), values_of(space, config)) << trial;
+    EXPECT_NE(draw_values(config, space, {}, 0, trial), values_of(space, config)) << trial;
+}
+
+TEST(SearchSpace, NothingIsTriedTwice) {
+  Config config("spexphormer-local");
+  apply_setting(config, "spexphormer-local.attention_layers=0");
+  SearchSpace space = search_space(config);
+  Assignment start = values_of(space, config);
+  Tried tried = {start};
+  for (size_t trial = 1; trial <= 60; ++trial) {
+    Assignment changed = change_values(config, space, start, tried, 0, trial);
+    EXPECT_TRUE(tried.insert(changed).second) << trial;
+    for (size_t i = 0; i < space.size(); ++i)  // the two that only attention has
+      if (with_values(config, space, changed).final().model->idle().size() == 2 &&
+          (space[i].key.ends_with(".heads") || space[i].key.ends_with(".degree")))
+        EXPECT_EQ(changed[i], start[i]);
+  }
 }
 
 }  // namespace

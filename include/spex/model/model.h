@@ -141,7 +141,8 @@ struct ModelOptions {
   virtual std::unique_ptr<Model> make(const Shape& shape, uint64_t seed) const = 0;
   virtual std::unique_ptr<ModelOptions> clone() const = 0;
   virtual void check() const {}  // throws where values do not go together
-  virtual double temperature(size_t) const { return 1.0; }  // of the softmax, by epoch
+  virtual std::vector<std::string> idle() const { return {}; }  // settings that change nothing now
+  virtual double temperature(size_t) const { return 1.0; }      // of the softmax, by epoch
   virtual size_t tries() const { return 1; }  // with consecutive seeds; the best is kept
   virtual void serve(const Needs&) {}         // told of the model that will use its scores
 };

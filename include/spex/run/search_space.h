@@ -4,6 +4,7 @@
 #include <spex/config/config.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,13 @@ Assignment values_of(const SearchSpace& space, const Config& config);
 Config with_values(Config config, const SearchSpace& space, const Assignment& values);
 
 // Random values for all keys, or those of a parent with up to three changed. A configuration that
-// can never work is not drawn. The same seed and trial give the same values.
-Assignment draw_values(const Config& config, const SearchSpace& space, uint64_t seed, size_t trial);
+// can never work is not drawn, nor one that trains what one of `tried` does. Settings that do
+// nothing beside the others keep the values of `config`. The same arguments give the same values;
+// those of `config` if nothing else is found.
+using Tried = std::set<Assignment>;
+Assignment draw_values(const Config& config, const SearchSpace& space, const Tried& tried,
+                       uint64_t seed, size_t trial);
 Assignment change_values(const Config& config, const SearchSpace& space, const Assignment& parent,
-                         uint64_t seed, size_t trial);
+                         const Tried& tried, uint64_t seed, size_t trial);
 
 }  // namespace spex
