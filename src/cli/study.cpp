@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "cli/progress.h"
+#include "cli/run_place.h"
 #include "cli/settings.h"
 
 namespace spex::cli {
@@ -50,6 +51,7 @@ void study(StudyCommand command) {
   if (command.nodes) request.nodes = *command.nodes;
   request.out =
       command.out.empty() ? std::filesystem::path("studies") / request.data.name : command.out;
+  request.command = command_line();
   request.hooks.stop = interrupted;
   StudyRecord record = run_study(info, request);
   progress.finish();

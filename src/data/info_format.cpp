@@ -10,10 +10,10 @@ namespace {
 constexpr size_t kClassesShown = 20;
 
 std::string bytes_text(size_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB"};
   double value = static_cast<double>(bytes);
   size_t unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+  for (; value >= 1000 && unit < 4; ++unit) value /= 1000;
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 

@@ -12,15 +12,6 @@
 namespace spex {
 namespace {
 
-std::string command_of(const StudyInfo& study, const StudyRequest& request) {
-  std::string data = std::filesystem::path(request.config.data).filename().string();
-  std::string text = fmt::format("spex study {} {} --seeds {}", study.name, data, request.seeds);
-  if (request.widths != kStudyWidths)
-    text += fmt::format(" --widths {}", fmt::join(request.widths, ","));
-  if (request.nodes != StudyRequest().nodes) text += fmt::format(" --nodes {}", request.nodes);
-  return text;
-}
-
 std::vector<StudySetting> settings_of(const StudyRequest& request) {
   std::vector<StudySetting> settings = {
       {"seeds", fmt::to_string(request.seeds)},
@@ -87,7 +78,7 @@ StudyRecord run_study(const StudyInfo& study, const StudyRequest& request) {
   record.place = study.place;
   record.data = request.data.name;
   record.synthetic = request.data.synthetic;
-  record.command = command_of(study, request);
+  record.command = request.command;
   record.settings = settings_of(request);
   record.seconds = watch.seconds();
   save_study(request.out, record);

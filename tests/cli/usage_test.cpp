@@ -121,6 +121,16 @@ TEST(Usage, ProgressOnAnotherSplitBeginsAnew) {
   for (; each != end; ++each) EXPECT_EQ((*each)[1], (*each)[2]);
 }
 
+TEST(Usage, AStudyKeepsItsWholeCommand) {
+  TemporaryFolder folder;
+  std::string file = folder / "mines.safetensors", out = folder / "studies";
+  save_native(generate("minesweeper", {0, 400}), file);
+  Outcome outcome = spex({"study", "mixing", file, "--set", "expander.degree=4", "--out", out});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::string command = "spex study mixing " + file + " --set expander.degree=4 --out " + out;
+  EXPECT_NE(read_text(folder / "studies/mixing.study.json").find(command), std::string::npos);
+}
+
 TEST(Usage, InputsAreNotOverwritten) {
   TemporaryFolder folder;
   std::string data = folder / "bridge.safetensors", link = folder / "link";

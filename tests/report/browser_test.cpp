@@ -55,11 +55,11 @@ std::string body(const std::string& page) {
   return page.substr(start, page.find("</main>") - start);
 }
 
-// "12.3 MiB" and "1,234" as plain numbers; a bare or percent number stays as it is.
+// "12.3 MB" and "1,234" as plain numbers; a bare or percent number stays as it is.
 double quantity(std::string text) {
   static const std::map<std::string, double> units = {
-      {"", 1},         {"%", 1},     {"B", 1}, {"KiB", 1024.0}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-      {"TiB", 0x1p40}, {"ms", 1e-3}, {"s", 1}, {"min", 60},     {"h", 3600}};
+      {"", 1},      {"%", 1},     {"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+      {"TB", 1e12}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
   std::erase(text, ',');
   std::istringstream stream(text);
   double value = 0;

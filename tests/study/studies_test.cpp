@@ -184,17 +184,6 @@ TEST(Studies, OfAFolderAndTheFoldersInIt) {
   EXPECT_TRUE(load_studies(folder.path / "nowhere").empty());
 }
 
-TEST(Studies, TheCommandSaysWhatIsNotTheDefault) {
-  TemporaryFolder folder;
-  StudyRequest request = quick_request(folder.path);
-  EXPECT_EQ(run_study(find_study("mixing"), request).command,
-            "spex study mixing minesweeper --seeds 2 --widths 4,8 --nodes 12800");
-  request.widths = kStudyWidths;
-  request.nodes = StudyRequest().nodes;
-  EXPECT_EQ(run_study(find_study("mixing"), request).command,
-            "spex study mixing minesweeper --seeds 2");
-}
-
 TEST(Studies, AnUnknownNameGetsTheNearest) {
   try {
     find_study("enrgy");

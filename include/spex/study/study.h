@@ -20,6 +20,7 @@ struct StudyRequest {
   std::vector<size_t> widths;  // of the networks whose attention is compared; ascending
   size_t nodes = 1'000'000;    // of the largest graph that `growth` makes
   std::filesystem::path out;   // trained networks are kept in it, for the next time
+  std::string command;         // that makes it again, for the record
   RunHooks hooks;
 };
 

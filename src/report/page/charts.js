@@ -24,11 +24,19 @@ function redrawCharts() {
 // Lets the self-check draw a chart without its data, to see what the data adds.
 Chart.register({id: 'datasets-switch', beforeDatasetsDraw: () => showDatasets});
 
+// Of a logarithmic axis: as many ticks as have room for a label.
+function keepRoundTicks(scale) {
+  const decades = Math.log10(scale.max / scale.min);
+  const digits = decades > 3 ? /^1/ : decades > 1.5 ? /^[13]/ : /^[1235]/;
+  scale.ticks = scale.ticks.filter(({value}) => digits.test(value.toExponential()));
+}
+
 function axis(title, {format = (x) => +x.toPrecision(12), grid = true, ...rest} = {}) {
   return {
     title: {display: true, text: title, color: color('muted')},
     ticks: {callback: (value) => format(value), maxTicksLimit: 7, maxRotation: 0},
     grid: {color: color('rule'), display: grid, drawBorder: false, tickLength: 4},
+    ...(rest.type === 'logarithmic' ? {afterBuildTicks: keepRoundTicks} : {}),
     ...rest,
   };
 }

@@ -27,13 +27,10 @@ function spreadFigure({models, metric}) {
                   {showLegend: false, format: (y) => score(metric, y)}));
 }
 
-// On a logarithmic axis labels between 5 and 10 would run into one another.
-const sparsely = (format) => (value) => /^[1235]/.test(Number(value).toExponential()) ? format(value) : null;
-
 function againstFigure(id, title, {models, metric}, value, unit, format) {
   const series = models.map((m, i) => ({label: m.model, x: [value(m)], y: [m.test_mean], color: hue(i), points: 6, width: 0}));
   return chartFigure(id, title, 'Up and to the left is better.',
-      () => lines(series, {x: axis(unit, {type: 'logarithmic', format: sparsely(format)}), y: scoreAxis(metric)}, {format: (y) => score(metric, y)}));
+      () => lines(series, {x: axis(unit, {type: 'logarithmic', format}), y: scoreAxis(metric)}, {format: (y) => score(metric, y)}));
 }
 
 function curvesFigure({models, metric}) {

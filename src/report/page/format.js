@@ -35,9 +35,9 @@ function duration(seconds) {
 }
 
 function bytes(n) {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
   let unit = 0;
-  for (; n >= 1000 && unit + 1 < units.length; ++unit) n /= 1024;
+  for (; n >= 1000 && unit + 1 < units.length; ++unit) n /= 1000;
   return `${unit === 0 ? n : significant(n)} ${units[unit]}`;
 }
 

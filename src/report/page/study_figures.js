@@ -47,7 +47,7 @@ const reach = (rows, figure) => {
   const ends = (endsOf(rows, figure) ?? []).filter(({low, high}) => isNumber(low) && isNumber(high));
   return ends.length === 0 || figure.log_y ? {} : {suggestedMin: Math.min(...ends.map(({low}) => low)), suggestedMax: Math.max(...ends.map(({high}) => high))};
 };
-const axisOf = (title, unit, log, extra = {}) => axis(title, {type: log ? 'logarithmic' : 'linear', format: UNITS[unit], ...extra});
+const axisOf = (title, unit, log, extra = {}) => axis(title, {type: log ? 'logarithmic' : 'linear', format: log && unit === '' ? compact : UNITS[unit], ...extra});
 
 function lineChart(figure, rows) {
   const series = distinct(rows.map((row) => keyOf(row, figure.series)));
