@@ -21,6 +21,11 @@ void GraphSaintOptions::check() const {
   gnn.check();
 }
 
+std::vector<std::string> GraphSaintOptions::idle() const {
+  return gnn.convolution == Convolution::gat ? std::vector<std::string>()
+                                             : std::vector<std::string>{"heads"};
+}
+
 Needs GraphSaintOptions::needs() const {
   Needs needs = gnn.needs();
   needs.batching = Batching::subgraphs;

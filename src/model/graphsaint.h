@@ -12,6 +12,7 @@ struct GraphSaintOptions : Options<GraphSaintOptions> {
 
   void list(SettingList& s) override;
   void check() const override;
+  std::vector<std::string> idle() const override;
   Needs needs() const override;
   std::unique_ptr<Model> make(const Shape& shape, uint64_t seed) const override;
 };

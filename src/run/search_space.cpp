@@ -81,10 +81,8 @@ Assignment first_fresh(const Config& config, const SearchSpace& space, const Tri
   size_t per_draw = 2 * space.size() + 2 * kMostChanges + 1;
   for (size_t i = 0; i < kDraws; ++i) {
     Assignment values = draw(i * per_draw);
-    Config drawn = with_values(config, space, values);
-    if (!possible(drawn)) continue;
-    values = without_idle(values, drawn, space, config);
-    if (!tried.contains(values)) return values;
+    values = without_idle(values, with_values(config, space, values), space, config);
+    if (!tried.contains(values) && possible(with_values(config, space, values))) return values;
   }
   return values_of(space, config);
 }

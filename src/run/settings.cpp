@@ -66,15 +66,25 @@ std::string wanted_model(const RunSettings& s, const Dataset& data, bool preset)
   return open && !sets_another_model(s, chosen) ? chosen : config.model;
 }
 
-// A stored split that is asked for takes the place of the random one of a preset or file.
+// Of the ways to split, the last one that is named counts: that of a preset or file gives way.
+void assign(const std::string& assignment, Config& config) {
+  apply_setting(config, assignment);
+  SplitConfig& split = config.split;
+  bool stored = assignment.starts_with("split.index=");
+  bool ratio = assignment.starts_with("split.ratio=") && !split.ratio.empty();
+  bool counts = assignment.starts_with("split.counts=") && !split.counts.empty();
+  if (stored || counts) split.ratio.clear();
+  if (stored || ratio) split.counts.clear();
+}
+
+// --split, after the assignments.
 void use_split(const RunSettings& s, Config& config) {
   if (!s.split) return;
   for (const std::string& assignment : s.assignments)
-    require(!assignment.starts_with("split.ratio=") && !assignment.starts_with("split.counts="),
+    require(!(assignment.starts_with("split.ratio=") || assignment.starts_with("split.counts=")) ||
+                assignment.ends_with('='),
             "{} makes a random split: it and a stored split exclude each other", assignment);
-  config.split.index = *s.split;
-  config.split.ratio.clear();
-  config.split.counts.clear();
+  assign(fmt::format("split.index={}", *s.split), config);
 }
 
 // What trials of defaults need to know: the split that the run will use, and its threads.
@@ -83,7 +93,7 @@ Config wanted_trials(const RunSettings& s, const std::string& model) {
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
   for (const std::string& assignment : s.assignments)
     if (assignment.starts_with("split.") || assignment.starts_with("threads="))
-      apply_setting(config, assignment);
+      assign(assignment, config);
   use_split(s, config);
   if (s.threads) config.threads = *s.threads;
   return config;
@@ -122,7 +132,7 @@ Config resolve(const RunSettings& s, const Dataset& data, const std::function<bo
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
   for (const std::string& assignment : s.assignments)
-    if (!assignment.starts_with(kModelKey)) apply_setting(config, assignment);
+    if (!assignment.starts_with(kModelKey)) assign(assignment, config);
   // A run can be continued, and predicted with, from any folder.
   config.data =
       s.data.empty() || is_generator(s.data) ? s.data : std::filesystem::absolute(s.data).string();

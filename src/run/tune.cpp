@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
+#include <spex/core/hash.h>
 #include <spex/core/log.h>
 #include <spex/core/stopwatch.h>
 #include <spex/data/fingerprint.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "run/moments.h"
 #include "run/trial_units.h"
@@ -158,8 +160,11 @@ class Tuner {
   }
 
   fs::path state_file(const char* folder, size_t trial, const Fold& fold) const {
+    // With what was trained in its name: another version of the program may draw other trials.
+    std::string settings = fmt::format("{}", fmt::join(now_.trials[trial].settings, ";"));
+    uint64_t hash = hash_bytes(0, std::as_bytes(std::span(settings)));
     return request_.out / folder /
-           fmt::format("{}-{}-{}.safetensors", trial, fold.split, fold.seed);
+           fmt::format("{}-{:016x}-{}-{}.safetensors", trial, hash, fold.split, fold.seed);
   }
 
   TrialUnit unit_of(const char* folder, size_t trial, const Fold& fold, size_t epochs) const {
@@ -195,7 +200,7 @@ class Tuner {
   }
 
   // The defaults come first. Then, in turn: values at random, the default with a few changed, the
-  // best so far with a few changed; all new to this search and to `fresh`.
+  // best so far with a few changed; new to this search and to `fresh`, unless nothing is left.
   TuneTrial make_trial(size_t number, const std::vector<TuneTrial>& fresh) const {
     size_t which = number % starts_.size(), turn = number / starts_.size();
     const auto& [config, space] = starts_[which];
@@ -348,7 +353,9 @@ class Tuner {
 
   const TuneFinal* known_final(size_t trial, const Fold& round) const {
     for (const TuneFinal& f : known_.finals)
-      if (f.trial == trial && f.split == round.split && f.seed == round.seed) return &f;
+      if (f.trial == trial && f.split == round.split && f.seed == round.seed &&
+          known_.trials.at(trial).settings == now_.trials[trial].settings)
+        return &f;
     return nullptr;
   }
 

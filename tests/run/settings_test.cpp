@@ -79,6 +79,11 @@ TEST(Settings, ThatAModelCallsIdleChangeNothing) {
       "model=spexphormer-local spexphormer-local.epochs=4 spexphormer-local.width=8 "
       "spexphormer-local.layers=2 spexphormer-local.attention_layers=0";
   std::string expected = numbers(file_after(base, "model.safetensors"));
+  Config config("spexphormer-local");
+  apply_setting(config, "spexphormer-local.attention_layers=0");
+  EXPECT_EQ(config.final().model->idle(), (std::vector<std::string>{"degree", "heads"}));
+  apply_setting(config, "spexphormer-local.conv=gat");
+  EXPECT_EQ(config.final().model->idle(), (std::vector<std::string>{"degree"}));
   for (const char* setting : {"heads=4", "degree=3"})
     EXPECT_TRUE(numbers(file_after(base + " spexphormer-local." + setting, "model.safetensors")) ==
                 expected)
@@ -89,8 +94,16 @@ TEST(Settings, AStoredSplitTakesThePlaceOfThePresetsRandomOne) {
   Dataset data = small_mines(12);
   for (uint64_t seed : {1U, 2U}) data.splits.push_back(random_split(data.labels, {}, seed));
   RunSettings settings;
+  settings.preset = "photo";
+  EXPECT_FALSE(resolve(settings, data).split.ratio.empty());
+  settings.split = 1;
+  EXPECT_TRUE(resolve(settings, data).split.ratio.empty());
+  settings.split.reset();
   settings.preset = "actor";
   EXPECT_FALSE(resolve(settings, data).split.counts.empty());
+  settings.assignments = {"split.index=1"};
+  EXPECT_TRUE(resolve(settings, data).split.counts.empty());
+  settings.assignments.clear();
   std::vector<Config> configs = resolve_each(settings, {"gcn"}, {0, 1}, data);
   ASSERT_EQ(configs.size(), 2U);
   for (size_t split : {0U, 1U})
@@ -98,7 +111,7 @@ TEST(Settings, AStoredSplitTakesThePlaceOfThePresetsRandomOne) {
                                    data.splits[split].train));
   for (const char* random : {"split.ratio=50/25/25", "split.counts=2/10/10"}) {
     settings.assignments = {random};
-    EXPECT_NO_THROW(resolve(settings, data));
+    EXPECT_NO_THROW(make_problem(data, resolve(settings, data)));
     EXPECT_SAYS(resolve_each(settings, {"gcn"}, {0, 1}, data), "exclude each other");
   }
 }

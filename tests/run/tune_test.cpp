@@ -235,6 +235,16 @@ TEST(SearchSpace, WhatCannotBeTrainedIsDrawnAgain) {
     EXPECT_NE(draw_values(config, space, {}, 0, trial), values_of(space, config)) << trial;
 }
 
+// Three heads do not divide 64: idle or not, they must fit the width that is drawn.
+TEST(SearchSpace, IdleSettingsFitTheOthers) {
+  Config config("spexphormer-local");
+  for (const char* setting : {"attention_layers=0", "width=96", "heads=3"})
+    apply_setting(config, fmt::format("spexphormer-local.{}", setting));
+  SearchSpace space = search_space(config);
+  for (size_t trial = 0; trial < 40; ++trial)
+    EXPECT_NO_THROW(check(with_values(config, space, draw_values(config, space, {}, 0, trial))));
+}
+
 TEST(SearchSpace, NothingIsTriedTwice) {
   Config config("spexphormer-local");
   apply_setting(config, "spexphormer-local.attention_layers=0");

@@ -32,8 +32,8 @@ std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t coun
 
 // Which of several finalists to take, by validation metrics of the same trainings (splits and
 // seeds, in the same order). The first is the default: another must beat it by more than one
-// standard error of the paired differences, for which it takes at least two trainings. (With two
-// of them better settings were refused; one that is no better does no harm.)
+// standard error of the paired differences, for which it takes at least two trainings. (Two standard
+// errors refused what was better; what is equal passes one by chance, and costs little.)
 size_t choose_winner(const std::vector<std::vector<double>>& validation);
 
 }  // namespace spex
