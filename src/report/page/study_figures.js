@@ -69,10 +69,10 @@ function barChart(figure, rows) {
     return {label: label || figure.y_title, data: own.map((row) => row[figure.y] ?? null), ends: endsOf(own, figure), backgroundColor: hues, barPercentage: 0.85};
   });
   return {
-    type: 'bar', data: {labels, datasets},
+    type: 'bar', data: {labels: labels.map((label) => `${label}`.split(' ')), datasets},  // a word a line: they stand close
     options: {
       plugins: {legend: {display: series.length > 1, align: 'start', onClick: () => {}, labels: {boxWidth: 10, boxHeight: 10, padding: 10}},
-                tooltip: {callbacks: {label: (item) => `${item.dataset.label}: ${UNITS[figure.y_unit](item.parsed.y)}`}}},
+                tooltip: {callbacks: {title: ([item]) => labels[item.dataIndex], label: (item) => `${item.dataset.label}: ${UNITS[figure.y_unit](item.parsed.y)}`}}},
       scales: {x: {grid: {display: false}, ticks: {maxRotation: 0, autoSkip: false, font: {size: 11}}},
                y: axisOf(figure.y_title, figure.y_unit, figure.log_y, {beginAtZero: !figure.log_y, ...reach(rows, figure)})},
     },
