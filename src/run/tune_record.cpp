@@ -103,8 +103,8 @@ std::string to_table(const Tuning& tuning) {
         differences(tuning, trial), trial == tuning.winner ? "  **" : "");
   }
   text += tuning.winner == 0
-              ? "** the default is kept: no trial beats it by more than one standard error\n"
-              : "** the winner: better than the default by more than one standard error of the "
+              ? "** the default is kept: no trial beats it by more than the noise\n"
+              : "** the winner: better than the default by more than two standard errors of the "
                 "paired differences\n";
   if (!std::isnan(tuning.test_mean))
     text += fmt::format("its test {}: {} ± {}\n", tuning.metric,

@@ -31,9 +31,9 @@ std::vector<Job> next_wave(const std::vector<RungScores>& trials, size_t size, s
 std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t count);
 
 // Which of several finalists to take, by validation metrics of the same trainings (splits and
-// seeds, in the same order). The first is the default: another must beat it by more than one
-// standard error of the paired differences, for which it takes at least two trainings. (Two standard
-// errors refused what was better; what is equal passes one by chance, and costs little.)
+// seeds, in the same order). The first is the default: another must beat it by more than two
+// standard errors of the paired differences, for which it takes at least two trainings: it is the
+// best of many on these very nodes, which the errors do not know.
 size_t choose_winner(const std::vector<std::vector<double>>& validation);
 
 }  // namespace spex
