@@ -65,10 +65,10 @@ bool possible(const Config& config) {
   }
 }
 
-// `drawn` is `config` with these values.
-Assignment without_idle(Assignment values, const Config& drawn, const SearchSpace& space,
-                        const Config& config) {
+// What does nothing beside the other values, as the configuration has it.
+Assignment without_idle(Assignment values, const SearchSpace& space, const Config& config) {
   Assignment before = values_of(space, config);
+  Config drawn = with_values(config, space, values);
   for (const std::string& name : drawn.final().model->idle())
     for (size_t i = 0; i < space.size(); ++i)
       if (space[i].key == fmt::format("{}.{}", config.final().name, name)) values[i] = before[i];
@@ -80,8 +80,7 @@ Assignment first_fresh(const Config& config, const SearchSpace& space, const Tri
                        const std::function<Assignment(size_t first_index)>& draw) {
   size_t per_draw = 2 * space.size() + 2 * kMostChanges + 1;
   for (size_t i = 0; i < kDraws; ++i) {
-    Assignment values = draw(i * per_draw);
-    values = without_idle(values, with_values(config, space, values), space, config);
+    Assignment values = without_idle(draw(i * per_draw), space, config);
     if (!tried.contains(values) && possible(with_values(config, space, values))) return values;
   }
   return values_of(space, config);

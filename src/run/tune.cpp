@@ -200,15 +200,14 @@ class Tuner {
   }
 
   // The defaults come first. Then, in turn: values at random, the default with a few changed, the
-  // best so far with a few changed; new to this search and to `fresh`, unless nothing is left.
-  TuneTrial make_trial(size_t number, const std::vector<TuneTrial>& fresh) const {
+  // best so far with a few changed; new to this search, unless nothing is left.
+  TuneTrial make_trial(size_t number) const {
     size_t which = number % starts_.size(), turn = number / starts_.size();
     const auto& [config, space] = starts_[which];
     Assignment values = values_of(space, config);
     Tried tried;
-    for (const std::vector<TuneTrial>* trials : {&now_.trials, &fresh})
-      for (const TuneTrial& each : *trials)
-        if (each.model == config.model) tried.insert(values_in(each));
+    for (const TuneTrial& each : now_.trials)
+      if (each.model == config.model) tried.insert(values_in(each));
     if (turn > 0 && turn % 3 == 1)
       values = draw_values(config, space, tried, config.seed, number);
     else if (turn > 0)
@@ -220,19 +219,22 @@ class Tuner {
     return trial;
   }
 
+  // What an earlier call trained under this number; none if its settings were others.
+  const TuneTrial* known_trial(size_t trial) const {
+    if (trial >= known_.trials.size()) return nullptr;
+    const TuneTrial& known = known_.trials[trial];
+    return known.settings == now_.trials[trial].settings ? &known : nullptr;
+  }
+
   const TuneStep* known_step(const Job& job) const {
-    if (job.trial >= known_.trials.size()) return nullptr;
-    const TuneTrial& trial = known_.trials[job.trial];
-    if (trial.settings != now_.trials[job.trial].settings) return nullptr;
-    return job.rung < trial.steps.size() ? &trial.steps[job.rung] : nullptr;
+    const TuneTrial* known = known_trial(job.trial);
+    return known && job.rung < known->steps.size() ? &known->steps[job.rung] : nullptr;
   }
 
   // The trials of one wave; what the table has is not trained again. False: time is over.
   bool run_wave(const std::vector<Job>& jobs, const Stop& stop) {
-    std::vector<TuneTrial> fresh;  // of this wave, whose results are not known yet
     for (const Job& job : jobs)
-      if (job.rung == 0) fresh.push_back(make_trial(job.trial, fresh));
-    now_.trials.insert(now_.trials.end(), fresh.begin(), fresh.end());
+      if (job.rung == 0) now_.trials.push_back(make_trial(job.trial));
     bool whole = true;
     size_t group =
         units_.side_by_side() ? jobs.size() : 1;  // one by one, each is in the table at once
@@ -352,10 +354,9 @@ class Tuner {
   }
 
   const TuneFinal* known_final(size_t trial, const Fold& round) const {
+    if (!known_trial(trial)) return nullptr;
     for (const TuneFinal& f : known_.finals)
-      if (f.trial == trial && f.split == round.split && f.seed == round.seed &&
-          known_.trials.at(trial).settings == now_.trials[trial].settings)
-        return &f;
+      if (f.trial == trial && f.split == round.split && f.seed == round.seed) return &f;
     return nullptr;
   }
 
