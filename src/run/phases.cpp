@@ -76,7 +76,7 @@ bool train_phase(const Phase& phase, Model& model, const Problem& problem, const
     objective.balance(problem.split.train.span());
   Adam optimiser(model.parameters(), adam(phase.recipe));
   auto batches = make_batches(problem, problem.split.train.span(), phase.model->needs(),
-                              {phase.recipe.batch_size, seed});
+                              {phase.recipe.batch_size, seed, phase.recipe.norm_over_all});
   Training training{model, objective, optimiser, *batches, problem.data.nodes(), phase.recipe.clip,
                     seed};
   return Trainer(phase, problem.split, training).run(state, hooks);

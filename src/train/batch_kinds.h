@@ -26,13 +26,13 @@ inline std::vector<NodeId> first_nodes(size_t count) {
 
 // All nodes and all edges in one step.
 std::unique_ptr<Batches> whole_graph(const Ground& ground, std::span<const NodeId> train,
-                                     const Needs& needs);
+                                     const Needs& needs, const BatchOptions& options);
 // The same for the evaluation of what is trained in batches, since the graph is large: models that
 // can compute a layer a part at a time do.
 std::unique_ptr<Batches> whole_evaluation(const Ground& ground);
 // All nodes in one step, attention over a sample that is drawn anew every few epochs.
 std::unique_ptr<Batches> whole_sample(const Ground& ground, std::span<const NodeId> train,
-                                      const Needs& needs, uint64_t seed);
+                                      const Needs& needs, const BatchOptions& options);
 // Target nodes and the neighbours drawn for them, layer by layer. Models that look at the graph's
 // own edges only are evaluated on all of them.
 std::unique_ptr<Batches> sampled_batches(const Ground& ground, std::span<const NodeId> train,

@@ -10,8 +10,8 @@ std::unique_ptr<Batches> make_batches(const Ground& ground, std::span<const Node
   bool sampled = !needs.sampling.degrees.empty();
   bool all = options.batch_size == 0 || options.batch_size >= ground.data.nodes();
   if (all || needs.batching == Batching::none)
-    return sampled ? whole_sample(ground, train, needs, options.seed)
-                   : whole_graph(ground, train, needs);
+    return sampled ? whole_sample(ground, train, needs, options)
+                   : whole_graph(ground, train, needs, options);
   switch (needs.batching) {
     case Batching::sampled:
       return sampled_batches(ground, train, needs, options);

@@ -20,24 +20,26 @@ std::vector<NodeId> trained_part(std::span<const NodeId> train, const Needs& nee
 
 constexpr size_t kFewestCounted = 16;  // training nodes that statistics can be of
 
-// What both kinds share: which rows count. Batch norm takes its statistics from the training nodes:
-// over all rows, telling those from the others would lower the loss, and what a unit learns of all
-// training nodes in common would appear with the opposite sign in the others.
+// What both kinds share: which rows count. Unless told otherwise, batch norm takes its statistics from
+// the training nodes: over all rows, telling those from the others would lower the loss, and what a
+// unit learns of all training nodes in common would appear with the opposite sign in the others.
 class AtOnce : public Batches {
  public:
-  AtOnce(const Ground& ground, std::span<const NodeId> train, const Needs& needs)
+  AtOnce(const Ground& ground, std::span<const NodeId> train, const Needs& needs,
+         bool norm_over_all)
       : input_(whole_input(ground.data.features)),
         train_(train),
         part_(trained_part(train, needs, ground.data.nodes())),
         all_(first_nodes(ground.data.nodes())),
-        places_(first_nodes(part_.size())) {}
+        places_(first_nodes(part_.size())) {
+    if (!norm_over_all && train.size() >= kFewestCounted) counted_ = {train, all_.size()};
+  }
 
   bool evaluates_all() const override { return true; }
 
  protected:
   Step training_step(const Neighbourhood& neighbourhood) const {
-    Step step{input_, &neighbourhood, part_, places_, {}, 0, {}};
-    if (train_.size() >= kFewestCounted) step.counted = {train_, all_.size()};
+    Step step{input_, &neighbourhood, part_, places_, {}, 0, counted_};
     if (part_.empty()) step.rows = train_;
     return step;
   }
@@ -49,13 +51,14 @@ class AtOnce : public Batches {
   std::span<const NodeId> train_;
   std::vector<NodeId> part_;  // what training lets the last layer compute; empty: all
   std::vector<NodeId> all_, places_;
+  CountedRows counted_;
 };
 
 class WholeGraph : public AtOnce {
  public:
   WholeGraph(const Ground& ground, std::span<const NodeId> train, const Needs& needs,
-             size_t row_parts)
-      : AtOnce(ground, train, needs), whole_(whole_neighbourhood(ground.graphs())) {
+             bool norm_over_all, size_t row_parts)
+      : AtOnce(ground, train, needs, norm_over_all), whole_(whole_neighbourhood(ground.graphs())) {
     whole_.row_parts = row_parts;
     if (part_.empty()) return;
     chosen_ = choose_rows(ground.graphs(), part_);
@@ -79,11 +82,11 @@ class WholeGraph : public AtOnce {
 class WholeSample : public AtOnce {
  public:
   WholeSample(const Ground& ground, std::span<const NodeId> train, const Needs& needs,
-              uint64_t seed)
-      : AtOnce(ground, train, needs),
+              const BatchOptions& options)
+      : AtOnce(ground, train, needs, options.norm_over_all),
         ground_(ground),
         needs_(needs),
-        neighbours_(ground, needs.sampling, false, seed),
+        neighbours_(ground, needs.sampling, false, options.seed),
         local_(whole_neighbourhood({nullptr, nullptr, ground.graphs().local})) {
     if (!part_.empty() && ground.graphs().local)
       chosen_ = choose_rows({nullptr, nullptr, ground.graphs().local}, part_);
@@ -149,17 +152,17 @@ class WholeSample : public AtOnce {
 }  // namespace
 
 std::unique_ptr<Batches> whole_graph(const Ground& ground, std::span<const NodeId> train,
-                                     const Needs& needs) {
-  return std::make_unique<WholeGraph>(ground, train, needs, 1);
+                                     const Needs& needs, const BatchOptions& options) {
+  return std::make_unique<WholeGraph>(ground, train, needs, options.norm_over_all, 1);
 }
 
 std::unique_ptr<Batches> whole_evaluation(const Ground& ground) {
-  return std::make_unique<WholeGraph>(ground, std::span<const NodeId>(), Needs(), kRowParts);
+  return std::make_unique<WholeGraph>(ground, std::span<const NodeId>(), Needs(), false, kRowParts);
 }
 
 std::unique_ptr<Batches> whole_sample(const Ground& ground, std::span<const NodeId> train,
-                                      const Needs& needs, uint64_t seed) {
-  return std::make_unique<WholeSample>(ground, train, needs, seed);
+                                      const Needs& needs, const BatchOptions& options) {
+  return std::make_unique<WholeSample>(ground, train, needs, options);
 }
 
 }  // namespace spex

@@ -102,6 +102,24 @@ TEST(Batches, ASampleLastsAsManyEpochsAsItIsAskedTo) {
   EXPECT_NE(drawn(stage, 0), first) << "and of the seed";
 }
 
+TEST(Batches, BatchNormCountsTheTrainingNodesUnlessAllAreWanted) {
+  for (const char* model : {"gcn", "spexphormer"}) {
+    SCOPED_TRACE(model);
+    Stage stage(model, 0,
+                model == std::string("gcn")
+                    ? std::vector<std::string>{}
+                    : std::vector<std::string>{"spexphormer.sampling=uniform"});
+    auto train = stage.problem.split.train.span();
+    for (bool all : {false, true}) {
+      auto batches = make_batches(stage.problem, train, stage.needs, {0, 5, all});
+      batches->train(0, [&](const Step& step) {
+        EXPECT_EQ(step.counted.rows.size(), all ? 0 : train.size());
+        EXPECT_EQ(step.counted.of, all ? 0 : 144U);
+      });
+    }
+  }
+}
+
 TEST(Runner, EveryStepHasItsOwnNumberAndTheSettingsOfItsEpoch) {
   Stage stage("mlp", 25);
   Objective objective(stage.problem.data.labels, Metric::automatic);

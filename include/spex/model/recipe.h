@@ -30,6 +30,7 @@ struct Recipe {
   size_t batch_size = 0;
   size_t evaluate_every = 1;
   size_t patience = 0;
+  bool norm_over_all = false;
   ClassWeights class_weights = ClassWeights::none;
 
   void list(SettingList& s) {
@@ -50,6 +51,9 @@ struct Recipe {
     s.add("evaluate_every", evaluate_every, {1, 1e6}, "epochs between evaluations");
     s.add("patience", patience, {0, 1e6},
           "stop after so many evaluations without a better one; 0: never");
+    s.add(
+        "norm_over_all", norm_over_all,
+        "on the whole graph, batch norm's statistics are of all nodes, not of the training nodes");
     s.add("class_weights", class_weights, weights,
           "none, or balanced: rare classes count as much as frequent ones");
   }

@@ -37,8 +37,9 @@ class Batches {
 };
 
 struct BatchOptions {
-  size_t batch_size = 0;  // 0: all nodes at once
-  uint64_t seed = 0;      // of samples and of the order of batches
+  size_t batch_size = 0;       // 0: all nodes at once
+  uint64_t seed = 0;           // of samples and of the order of batches
+  bool norm_over_all = false;  // Recipe's
 };
 
 // Ground and training nodes must outlive the batches. No training nodes: for prediction only.
