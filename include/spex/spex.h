@@ -257,7 +257,7 @@ typedef struct spex_tune_progress {
   double seconds, budget_seconds;
   size_t trials;
   double best, start; /* validation metrics of the best trial and of the default settings */
-  const char* stage;  /* "search" or "finals" */
+  const char* stage;  /* "search", "finals" or "test" */
 } spex_tune_progress;
 /* One call at a time, but by any thread; not 0: stop. The options' `stop`, too, is asked by any. */
 typedef int (*spex_tune_function)(const spex_tune_progress* progress, void* user);

@@ -378,7 +378,7 @@ def tune(data: Any, models: Sequence[str] | str | None = None, *, budget: str | 
     -------
     dict
         best: an untrained model with the winner's settings. The rest is what tune.json holds: trials,
-        finals, winner (a trial; 0: the default is kept), test_mean and test_std of the winner, ..
+        finals, tests, winner (a trial; 0: the default is kept), test_mean and test_std of the winner, ..
         Test nodes are looked at once, in the end, for the winner.
     """
     data = data if isinstance(data, Dataset) else Dataset(data)

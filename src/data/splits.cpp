@@ -115,6 +115,14 @@ Split without_test(const Split& split, size_t fold) {
   return {ascending(all.first(split.train.size())), ascending(all.subspan(split.train.size())), {}};
 }
 
+Split judged_by_halves(const Split& split) {
+  std::vector<NodeId> nodes(split.validation.begin(), split.validation.end());
+  nodes = shuffled(nodes, Random(0, Purpose::split, 2));
+  std::span<const NodeId> all = nodes;
+  size_t half = (all.size() + 1) / 2;
+  return {split.train, ascending(all.first(half)), ascending(all.subspan(half))};
+}
+
 SplitRatio parse_ratio(const std::string& text) {
   auto parsed = three_numbers<float>(text, "percentages such as 60/20/20");
   std::array<double, 3> percent{parsed[0], parsed[1], parsed[2]};

@@ -3,6 +3,9 @@
 #include <spex/run/phases.h>
 #include <spex/run/trial.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace spex {
 namespace {
 
@@ -27,14 +30,28 @@ std::string ground_key(const Config& config) {
 }
 
 // What its problem depends on besides: the split and, where scores are needed, who gives them.
-std::string problem_key(const Config& config, size_t fold) {
-  std::string key =
-      ground_key(config) + text_of(config.split, "split") + fmt::format("fold={};", fold);
+std::string problem_key(const Config& config, const Division& division) {
+  std::string key = ground_key(config) + text_of(config.split, "split") +
+                    fmt::format("fold={};halved={};", division.fold, division.halved);
   if (!config.final().model->needs().scores) return key;
   return key + fmt::format("{};", config.seed) + to_toml(config.phases.front());
 }
 
 }  // namespace
+
+void HalvesJudge::add(const EpochRecord& record) {
+  if (std::isnan(record.validation) || std::isnan(record.test)) return;
+  first_.push_back(record.validation);
+  second_.push_back(record.test);
+}
+
+double HalvesJudge::score(const TrainState& state) const {
+  if (first_.empty()) return std::isnan(state.best_test) ? state.best_validation : state.best_test;
+  auto best = [](const std::vector<double>& of) {
+    return std::max_element(of.begin(), of.end()) - of.begin();
+  };
+  return 0.5 * (second_[best(first_)] + first_[best(second_)]);
+}
 
 const PreparedData& Trials::prepared(const FeatureConfig& features) {
   std::string key = text_of(features, "features");
@@ -51,14 +68,26 @@ const Ground& Trials::ground(const Config& config) {
   return found->second;
 }
 
-std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& stop, size_t fold) {
+// Validation nodes stay whole where half of them do not give the metric: too few, or of one class.
+void Trials::halve(Split& split, Metric metric) const {
+  Objective objective(data_.labels, metric);
+  Matrix logits = Matrix::zeros(data_.nodes(), objective.outputs(), MemoryTag::activations);
+  Split halves = judged_by_halves(split);
+  bool first = std::isfinite(objective.score(logits, halves.validation.span()));
+  bool second = std::isfinite(objective.score(logits, halves.test.span()));
+  if (first && second) split = std::move(halves);
+}
+
+std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& stop,
+                                               const Division& division) {
   Config config = asked;
   tell_scorers(config);
-  std::shared_ptr<const Problem>& known = problems_[problem_key(config, fold)];
+  std::shared_ptr<const Problem>& known = problems_[problem_key(config, division)];
   if (known) return known;
   auto made = std::make_shared<Problem>();
   static_cast<Ground&>(*made) = ground(config);
-  made->split = without_test(choose_split(data_, config.split), fold);
+  made->split = without_test(choose_split(data_, config.split), division.fold);
+  if (division.halved) halve(made->split, config.split.metric);
   made->preparation = prepared(config.features).preparation;
   made->preparation.targets = target_scaling(data_.labels, made->split, config.features);
   if (config.final().model->needs().scores) {
@@ -72,12 +101,15 @@ std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& 
 }
 
 bool continue_trial(const Problem& problem, const Config& config, size_t seed, size_t epochs,
-                    TrainState& state, const Stop& stop) {
+                    TrainState& state, const Stop& stop, HalvesJudge* judge) {
   if (state.next_epoch >= epochs) return true;
   size_t reached = 0;
   bool stopped = false;
   TrainerHooks hooks;
-  hooks.on_epoch = [&](const EpochRecord& record) { reached = record.epoch + 1; };
+  hooks.on_epoch = [&](const EpochRecord& record) {
+    reached = record.epoch + 1;
+    if (judge) judge->add(record);
+  };
   hooks.stop = [&] {
     stopped = stop && stop();
     return stopped || reached >= epochs;

@@ -20,7 +20,7 @@ TrialUnits::TrialUnits(const Dataset& data)
       side_by_side_(data.nodes() <= kSmallNodes && data.graph.edges() <= kSmallEdges) {}
 
 void TrialUnits::prepare(TrialUnit& unit, const Stop& stop) try {
-  unit.problem = trials_.problem(unit.config, stop);
+  unit.problem = trials_.problem(unit.config, stop, unit.division);
 } catch (const Error& error) {
   if (!unit.may_fail) throw;
   log("a trial failed: {}", error.what());
@@ -30,9 +30,13 @@ void TrialUnits::prepare(TrialUnit& unit, const Stop& stop) try {
 void TrialUnits::train(TrialUnit& unit, const Stop& stop) {
   Stopwatch watch;
   TrainState state;
-  if (auto checkpoint = load_checkpoint(unit.file)) state = std::move(checkpoint->state);
+  HalvesJudge judge;
+  bool halved = unit.division.halved;  // then every epoch must be seen
+  if (auto checkpoint = halved ? std::nullopt : load_checkpoint(unit.file))
+    state = std::move(checkpoint->state);
   try {
-    unit.done = continue_trial(*unit.problem, unit.config, unit.seed, unit.epochs, state, stop);
+    unit.done =
+        continue_trial(*unit.problem, unit.config, unit.seed, unit.epochs, state, stop, &judge);
   } catch (const Error& error) {
     if (!unit.may_fail) throw;
     std::lock_guard lock(telling_);
@@ -42,8 +46,8 @@ void TrialUnits::train(TrialUnit& unit, const Stop& stop) {
   }
   unit.seconds = watch.seconds();
   if (!unit.done) return;
-  unit.validation = state.best_validation;
-  save_checkpoint(unit.file, {unit.config.model, unit.seed, std::move(state)});
+  unit.validation = halved ? judge.score(state) : state.best_validation;
+  if (!halved) save_checkpoint(unit.file, {unit.config.model, unit.seed, std::move(state)});
 }
 
 // Graphs and scores are made first, with all threads.

@@ -12,9 +12,10 @@ namespace spex {
 
 struct TrialUnit {
   Config config;
+  Division division;
   size_t seed = 0;
   size_t epochs = 0;           // to train up to
-  std::filesystem::path file;  // its state: read, if it is there, and written
+  std::filesystem::path file;  // its state: read, if it is there, and written; not of halved ones
   bool may_fail = true;        // a failure is a result, not an error
 
   std::shared_ptr<const Problem> problem;

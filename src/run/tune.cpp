@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
-#include <spex/core/hash.h>
 #include <spex/core/log.h>
-#include <spex/core/stopwatch.h>
 #include <spex/data/fingerprint.h>
 #include <spex/run/halving.h>
 #include <spex/run/run_lock.h>
@@ -16,6 +14,7 @@
 
 #include "run/moments.h"
 #include "run/trial_units.h"
+#include "run/tune_table.h"
 
 namespace spex {
 namespace {
@@ -23,18 +22,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kWave = 8;            // jobs decided at once, whatever the number of threads
-constexpr double kSearchShare = 0.6;   // of the budget; the rest is for the finals
+constexpr double kSearchShare = 0.6;   // of the budget, until the finals begin
+constexpr double kFinalsShare = 0.9;   // until the winner is trained for its test metric
 constexpr size_t kFinalists = 3;       // beside the default
 constexpr size_t kEnoughNodes = 1000;  // validation nodes that a trial is judged by, all folds
 constexpr size_t kMostFolds = 4;
+constexpr size_t kFinalFold = 1000;   // the first way to divide nodes anew that no search uses
 constexpr size_t kSearchSeed = 1000;  // the finals' seeds are not those of the search
 constexpr double kSaveSeconds = 5;    // between two writings of the table within a wave
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-// Where a trial is judged.
-struct Fold {
-  size_t split = 0, seed = 0;
-};
 
 // A model, its default and what of it is searched.
 struct Start {
@@ -45,80 +41,62 @@ struct Start {
 class Tuner {
  public:
   Tuner(const Dataset& data, const TuneRequest& request, const TuneHooks& hooks)
-      : units_(data), request_(request), hooks_(hooks) {
+      : units_(data),
+        request_(with_splits(request)),
+        hooks_(hooks),
+        table_(request.out, begun(data, request_), request.spent_seconds) {
     for (const Config& config : request.defaults) {
       check(config);
       starts_.push_back({config, search_space(config)});
     }
-    if (request_.splits.empty()) request_.splits = {request.defaults.front().split.index};
     fold_search();
   }
 
   std::optional<Tuning> run() {
-    open();
-    if (known_.finished) {
+    if (table_.known().finished) {
       log("{} holds a finished search; give another --out for a new one", request_.out.string());
-      return known_;
+      return table_.known();
     }
-    if (!search() || !decide()) return std::nullopt;
+    if (!search() || !decide() || !test_winner()) return std::nullopt;
     while (!now_.trials.empty() && now_.trials.back().steps.empty()) now_.trials.pop_back();
     now_.finished = true;
-    save();
+    table_.save();
     fs::remove_all(request_.out / "trials");
     fs::remove_all(request_.out / "finals");
     return now_;
   }
 
  private:
-  // ---- what is on disk
+  static TuneRequest with_splits(TuneRequest request) {
+    if (request.splits.empty()) request.splits = {request.defaults.front().split.index};
+    return request;
+  }
 
-  // Takes up what an earlier search with the same defaults left.
-  void open() {
-    fs::path file = request_.out / "tune.json";
-    Tuning begun;
-    begun.data = units_.data().name;
-    begun.fingerprint = fmt::format("{:016x}", fingerprint(units_.data()));
-    begun.splits = request_.splits;
-    const Config& first = starts_.front().config;
-    begun.metric = name(Objective(units_.data().labels, first.split.metric).metric());
-    for (const Start& start : starts_) begun.defaults.push_back(comparable(start.config));
-    if (fs::exists(file)) {
-      known_ = parse_tuning(read_text(file), file.string());
-      require(known_.fingerprint == begun.fingerprint && known_.splits == begun.splits &&
-                  known_.defaults == begun.defaults,
-              "{} holds a search from other data, splits, models or settings; give another --out",
-              request_.out.string());
+  static Tuning begun(const Dataset& data, const TuneRequest& request) {
+    Tuning tuning;
+    tuning.data = data.name;
+    tuning.fingerprint = fmt::format("{:016x}", fingerprint(data));
+    tuning.splits = request.splits;
+    tuning.metric = name(Objective(data.labels, request.defaults.front().split.metric).metric());
+    tuning.budget_seconds = request.budget_seconds;
+    for (Config config : request.defaults) {
+      config.data.clear();
+      config.threads = 0;
+      tuning.defaults.push_back(to_toml(config));
     }
-    before_ = known_.seconds + request_.spent_seconds;
-    now_ = begun;
-    now_.budget_seconds = request_.budget_seconds;
-    if (!fs::exists(file)) save();  // the states of trials belong to this search from now on
-  }
-
-  static std::string comparable(Config config) {
-    config.data.clear();
-    config.threads = 0;
-    return to_toml(config);
-  }
-
-  void save() {
-    now_.seconds = elapsed();
-    write_text(request_.out / "trials.csv", to_csv(now_));
-    write_text(request_.out / "tune.json", to_json(now_));
-    saved_ = Stopwatch();
+    return tuning;
   }
 
   // ---- time
 
-  double elapsed() const { return before_ + watch_.seconds(); }
   bool told_to_stop() const { return hooks_.stop && hooks_.stop(); }
   Stop until(double seconds) const {
-    return [this, seconds] { return told_to_stop() || elapsed() >= seconds; };
+    return [this, seconds] { return told_to_stop() || table_.elapsed() >= seconds; };
   }
 
   void show(const std::string& stage) {
     if (!hooks_.on_progress) return;
-    TuneProgress p{elapsed(), request_.budget_seconds, 0, kNone, kNone, stage};
+    TuneProgress p{table_.elapsed(), request_.budget_seconds, 0, kNone, kNone, stage};
     for (size_t i = 0; i < now_.trials.size(); ++i) {
       if (now_.trials[i].steps.empty()) continue;
       double score = now_.trials[i].steps.back().validation;
@@ -131,15 +109,18 @@ class Tuner {
 
   // ---- trainings
 
-  // The splits, and seeds where there are not enough of them, that a trial is judged on.
+  // The splits that a trial is judged on; where they have too few validation nodes, divided anew as
+  // well.
   void fold_search() {
     const Config& first = starts_.front().config;
     size_t nodes = choose_split(units_.data(), first.split).validation.size();
     size_t wanted = (kEnoughNodes + nodes - 1) / nodes;
     size_t count = std::clamp<size_t>(wanted, 1, kMostFolds);
+    size_t splits = request_.splits.size();
     for (size_t i = 0; i < count; ++i)
-      folds_.push_back({request_.splits[i % request_.splits.size()],
-                        first.seed + kSearchSeed + i / request_.splits.size()});
+      folds_.push_back(
+          {request_.splits[i % splits], first.seed + kSearchSeed, {i / splits, false}});
+    divides_finals_ = nodes < kEnoughNodes;
   }
 
   const Start& start_of(const TuneTrial& trial) const {
@@ -159,21 +140,14 @@ class Tuner {
     return with_values(start.config, start.space, values_in(trial));
   }
 
-  fs::path state_file(const char* folder, size_t trial, const Fold& fold) const {
-    // With what was trained in its name: another version of the program may draw other trials.
-    std::string settings = fmt::format("{}", fmt::join(now_.trials[trial].settings, ";"));
-    uint64_t hash = hash_bytes(0, std::as_bytes(std::span(settings)));
-    return request_.out / folder /
-           fmt::format("{}-{:016x}-{}-{}.safetensors", trial, hash, fold.split, fold.seed);
-  }
-
   TrialUnit unit_of(const char* folder, size_t trial, const Fold& fold, size_t epochs) const {
     TrialUnit unit;
     unit.config = config_of(now_.trials[trial]);
     unit.config.split.index = fold.split;
     unit.seed = fold.seed;
     unit.epochs = epochs;
-    unit.file = state_file(folder, trial, fold);
+    unit.division = fold.division;
+    unit.file = table_.state_file(folder, trial, fold);
     unit.may_fail = trial > 0;
     return unit;
   }
@@ -219,18 +193,6 @@ class Tuner {
     return trial;
   }
 
-  // What an earlier call trained under this number; none if its settings were others.
-  const TuneTrial* known_trial(size_t trial) const {
-    if (trial >= known_.trials.size()) return nullptr;
-    const TuneTrial& known = known_.trials[trial];
-    return known.settings == now_.trials[trial].settings ? &known : nullptr;
-  }
-
-  const TuneStep* known_step(const Job& job) const {
-    const TuneTrial* known = known_trial(job.trial);
-    return known && job.rung < known->steps.size() ? &known->steps[job.rung] : nullptr;
-  }
-
   // The trials of one wave; what the table has is not trained again. False: time is over.
   bool run_wave(const std::vector<Job>& jobs, const Stop& stop) {
     for (const Job& job : jobs)
@@ -247,7 +209,7 @@ class Tuner {
   bool run_jobs(const std::vector<Job>& jobs, const Stop& stop) {
     std::vector<TrialUnit> units;
     for (const Job& job : jobs) {
-      if (known_step(job)) continue;
+      if (table_.known_step(job)) continue;
       size_t epochs = epochs_of(job);
       for (const Fold& fold : folds_) units.push_back(unit_of("trials", job.trial, fold, epochs));
     }
@@ -256,7 +218,7 @@ class Tuner {
     auto next = units.begin();
     for (const Job& job : jobs) {
       std::vector<TuneStep>& steps = now_.trials[job.trial].steps;
-      if (const TuneStep* known = known_step(job)) {
+      if (const TuneStep* known = table_.known_step(job)) {
         steps.push_back(*known);
         continue;
       }
@@ -266,7 +228,8 @@ class Tuner {
       whole = whole && done;
       next = end;
     }
-    if (!units.empty() && (units_.side_by_side() || saved_.seconds() > kSaveSeconds)) save();
+    if (!units.empty() && (units_.side_by_side() || table_.seconds_since_saving() > kSaveSeconds))
+      table_.save();
     return whole;
   }
 
@@ -276,7 +239,7 @@ class Tuner {
   }
 
   TuneStep step_of(const std::vector<TrialUnit>& units, size_t epochs) const {
-    TuneStep step{epochs, 0, 0, elapsed()};
+    TuneStep step{epochs, 0, 0, table_.elapsed()};
     for (const TrialUnit& unit : units) {
       step.validation += unit.validation / static_cast<double>(units.size());
       step.seconds += unit.seconds;
@@ -297,7 +260,7 @@ class Tuner {
       for (size_t i = 0; i < now_.trials.size(); ++i) {
         const std::vector<TuneStep>& steps = now_.trials[i].steps;
         if (steps.size() != rung + 1 || steps[rung].validation >= median) continue;
-        for (const Fold& fold : folds_) fs::remove(state_file("trials", i, fold));
+        for (const Fold& fold : folds_) fs::remove(table_.state_file("trials", i, fold));
       }
     }
   }
@@ -312,76 +275,79 @@ class Tuner {
       if (jobs.empty() || !run_wave(jobs, stop)) break;
       drop_states();
     }
-    save();
+    table_.save();
     return !told_to_stop();
   }
 
   // ---- the finals
 
-  // The default and the best of the search on all splits and seeds, one split and seed after the
-  // other, so that time may end it anywhere.
+  // Every split with every seed, one after the other, so that time may end the finals anywhere.
+  // Finalists were chosen by the nodes that judged the search, so others judge them here, and each
+  // half of those at an epoch that the other half chose.
+  std::vector<Fold> rounds() const {
+    std::vector<Fold> all;
+    for (size_t s = 0; s < request_.seeds; ++s)
+      for (size_t split : request_.splits)
+        all.push_back(
+            {split, starts_.front().config.seed + s, {divides_finals_ ? kFinalFold + s : 0, true}});
+    return all;
+  }
+
+  size_t all_epochs(size_t trial) const {
+    return start_of(now_.trials[trial]).config.final().recipe.epochs;
+  }
+
+  // False if told to stop.
   bool decide() {
     std::vector<size_t> in = {0};
     for (size_t trial : finalists(scores(), kFinalists)) in.push_back(trial);
-    size_t complete = 0;
-    std::vector<Fold> rounds;
-    for (size_t s = 0; s < request_.seeds; ++s)
-      for (size_t split : request_.splits)
-        rounds.push_back({split, starts_.front().config.seed + s});
-    Stop stop = until(request_.budget_seconds);
+    std::vector<Fold> all = rounds();
+    Stop stop = until(kFinalsShare * request_.budget_seconds);
     size_t group = units_.side_by_side() ? 2 : 1;  // enough trainings for some cores
-    bool whole = !now_.trials.empty();
-    for (size_t first = 0; first < rounds.size() && whole; first += group) {
-      std::vector<Fold> some(rounds.begin() + first,
-                             rounds.begin() + std::min(first + group, rounds.size()));
-      whole = run_rounds(in, some, stop);
-      if (whole) complete += some.size();
-    }
+    size_t done = now_.trials.empty() ? all.size() : 0;
+    while (done < all.size() &&
+           run_rounds(in, std::span(all).subspan(done).first(std::min(group, all.size() - done)),
+                      stop))
+      done = std::min(done + group, all.size());
     if (told_to_stop()) {
-      save();
+      table_.save();
       return false;
     }
     std::vector<std::vector<double>> validation(in.size());
-    for (size_t i = 0; i < complete * in.size(); ++i)
+    now_.finals.resize(now_.trials.empty() ? 0
+                                           : done * in.size());  // without a round that time cut
+    for (size_t i = 0; i < now_.finals.size(); ++i)
       validation[i % in.size()].push_back(now_.finals[i].validation);
-    now_.finals.resize(complete * in.size());
-    if (complete < rounds.size())
-      log("time was over after {} of {} trainings of each finalist", complete, rounds.size());
+    if (done < all.size())
+      log("time was over after {} of {} trainings of each finalist", done, all.size());
     now_.winner = in[choose_winner(validation)];
     write_best();
-    test_winner();
     return true;
   }
 
-  const TuneFinal* known_final(size_t trial, const Fold& round) const {
-    if (!known_trial(trial)) return nullptr;
-    for (const TuneFinal& f : known_.finals)
-      if (f.trial == trial && f.split == round.split && f.seed == round.seed) return &f;
-    return nullptr;
-  }
-
-  // Finals stand in the table round by round, the finalists in their order. False: time is over.
-  bool run_rounds(const std::vector<size_t>& in, const std::vector<Fold>& rounds,
-                  const Stop& stop) {
+  // Finals stand in the table round by round, the finalists in their order; those of a round that was
+  // cut serve a later call. False: time is over.
+  bool run_rounds(const std::vector<size_t>& in, std::span<const Fold> rounds, const Stop& stop) {
     std::vector<TrialUnit> units;
     for (const Fold& round : rounds)
       for (size_t trial : in)
-        if (!known_final(trial, round)) {
-          size_t all = start_of(now_.trials[trial]).config.final().recipe.epochs;
-          units.push_back(unit_of("finals", trial, round, all));
-        }
+        if (!table_.known_final(trial, round))
+          units.push_back(unit_of("finals", trial, round, all_epochs(trial)));
     units_.train(units, stop, [&] { show("finals"); });
-    if (!std::all_of(units.begin(), units.end(), [](const TrialUnit& unit) { return unit.done; }))
-      return false;
+    bool whole = true;
     auto next = units.begin();
     for (const Fold& round : rounds)
       for (size_t trial : in) {
-        const TuneFinal* known = known_final(trial, round);
-        double validation = known ? known->validation : (next++)->validation;
-        now_.finals.push_back({trial, round.split, round.seed, validation, kNone});
+        const TuneFinal* known = table_.known_final(trial, round);
+        const TrialUnit* unit = known ? nullptr : &*next++;
+        if (known || unit->done)
+          now_.finals.push_back(
+              {trial, round.split, round.seed, known ? known->validation : unit->validation});
+        else
+          whole = false;
       }
-    if (!units.empty()) save();
-    return true;
+    if (!units.empty()) table_.save();
+    return whole;
   }
 
   void write_best() const {
@@ -391,17 +357,28 @@ class Tuner {
                "# chosen by spex tune on validation nodes\n" + to_toml(best));
   }
 
-  // The only place where test nodes are looked at: the winner's trainings of the finals.
-  void test_winner() {
+  // The only place where test nodes are looked at: trainings of the winner as `spex train` would do
+  // them, of as many rounds as its finals had and as time is left for. False if told to stop.
+  bool test_winner() {
+    std::vector<TrialUnit> units;
+    for (const TuneFinal& final : now_.finals)
+      if (final.trial == now_.winner)
+        units.push_back(
+            unit_of("finals", now_.winner, {final.split, final.seed, {}}, all_epochs(now_.winner)));
+    units_.train(units, until(request_.budget_seconds), [&] { show("test"); });
+    if (told_to_stop()) return false;
     std::vector<double> tests;
-    for (TuneFinal& final : now_.finals)
-      if (final.trial == now_.winner) {
-        final.test = units_.test(unit_of("finals", final.trial, {final.split, final.seed}, 0));
-        tests.push_back(final.test);
+    for (const TrialUnit& unit : units)
+      if (unit.done) {
+        tests.push_back(units_.test(unit));
+        now_.tests.push_back({unit.config.split.index, unit.seed, tests.back()});
       }
+    if (tests.size() < units.size())
+      log("time was over after {} of {} trainings of the winner", tests.size(), units.size());
     Moments m = moments(tests);
     now_.test_mean = tests.empty() ? kNone : m.mean;
     now_.test_std = m.deviation;
+    return true;
   }
 
   TrialUnits units_;
@@ -409,10 +386,9 @@ class Tuner {
   TuneHooks hooks_;
   std::vector<Start> starts_;
   std::vector<Fold> folds_;
-  Tuning known_;  // of an earlier call
-  Tuning now_;
-  double before_ = 0;  // seconds of the budget that earlier calls took
-  Stopwatch watch_, saved_;
+  bool divides_finals_ = false;  // there are too few validation nodes
+  TuneTable table_;
+  Tuning& now_ = table_.now;
 };
 
 }  // namespace

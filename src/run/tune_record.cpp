@@ -29,7 +29,12 @@ void fields(auto& io, TuneFinal& f) {
   io("split", f.split);
   io("seed", f.seed);
   io("val", f.validation);
-  io("test", f.test);
+}
+
+void fields(auto& io, TuneTest& t) {
+  io("split", t.split);
+  io("seed", t.seed);
+  io("test", t.test);
 }
 
 void fields(auto& io, Tuning& t) {
@@ -46,6 +51,7 @@ void fields(auto& io, Tuning& t) {
   io("defaults", t.defaults);
   io("trials", t.trials);
   io("finals", t.finals);
+  io("tests", t.tests);
 }
 
 std::string to_json(const Tuning& tuning) {

@@ -149,6 +149,16 @@ TEST(Splits, FoldsDivideTrainingAndValidationAnewAndNeverHoldTestNodes) {
   }
 }
 
+TEST(Splits, HalvesOfTheValidationNodesAreApartAndHoldNoTestNode) {
+  Split split = random_split(labels(100, 3), parse_ratio("50/31/19"), 5);
+  Split halves = judged_by_halves(split);
+  EXPECT_TRUE(std::ranges::equal(halves.train, split.train));
+  EXPECT_EQ(halves.validation.size(), 16U);
+  EXPECT_EQ(halves.test.size(), 15U);
+  EXPECT_EQ(all_of(halves), all_of(without_test(split)));
+  EXPECT_GT(halves.validation[15], halves.test[0]) << "drawn, not cut in the middle";
+}
+
 TEST(Splits, CountsAreRead) {
   SplitCounts counts = parse_counts("20/500/1000");
   EXPECT_EQ(counts.train_per_class, 20U);

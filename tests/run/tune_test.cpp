@@ -51,8 +51,7 @@ TEST(Tune, LeavesSettingsThatTrainTakesAndATable) {
   for (const TuneTrial& trial : tuned->trials) promoted += trial.steps.size() > 1 ? 1 : 0;
   EXPECT_EQ(promoted, 3U) << "the best third of ten";
   EXPECT_EQ(tuned->finals.size(), 4U * 2U) << "the default and three, two seeds each";
-  for (const TuneFinal& final : tuned->finals)
-    EXPECT_EQ(std::isnan(final.test), final.trial != tuned->winner);
+  EXPECT_EQ(tuned->tests.size(), 2U) << "the winner, two seeds";
   EXPECT_TRUE(std::isfinite(tuned->test_mean));
   Config best(tuned->trials[tuned->winner].model);
   apply_toml(best, read_text(folder / "out/best.toml"), "best.toml");
@@ -147,7 +146,7 @@ TEST(Tune, SearchAndFinalsHaveSeedsOfTheirOwn) {
   };
   std::optional<Tuning> tuned = tune(small_mines(12), small_request(folder / "out"), hooks);
   ASSERT_TRUE(tuned.has_value());
-  EXPECT_EQ(decided, (std::set<std::string>{"0", "1"}));
+  EXPECT_EQ(decided, (std::set<std::string>{"0", "1"})) << "the winner's, in the end";
   EXPECT_FALSE(searched.empty());
   for (const std::string& seed : searched) EXPECT_FALSE(decided.contains(seed)) << seed;
   for (const TuneTrial& trial : tuned->trials)
@@ -187,7 +186,7 @@ TEST(Trials, ATrainingThatPausedReachesWhatAWholeOneReaches) {
   other = config;
   other.expander.degree = 4;
   EXPECT_LT(trials.problem(other)->attention.edges(), problem->attention.edges());
-  std::shared_ptr<const Problem> fold = trials.problem(config, {}, 1);
+  std::shared_ptr<const Problem> fold = trials.problem(config, {}, {1, false});
   EXPECT_FALSE(std::ranges::equal(fold->split.validation, problem->split.validation));
   EXPECT_TRUE(fold->split.test.empty());
   other = config;
@@ -201,6 +200,61 @@ TEST(Trials, ATrainingThatPausedReachesWhatAWholeOneReaches) {
   EXPECT_EQ(paused.next_epoch, 6U);
   EXPECT_EQ(whole.best_validation, paused.best_validation);
   EXPECT_EQ(whole.model, paused.model);
+}
+
+EpochRecord judged_epoch(double validation, double test) {
+  EpochRecord record;
+  record.validation = validation;
+  record.test = test;
+  return record;
+}
+
+TEST(HalvesJudge, TakesEachHalfAtTheEpochThatTheOtherChose) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  TrainState state;
+  state.best_test = 0.25;
+  state.best_validation = 0.875;
+  HalvesJudge judge;
+  EXPECT_EQ(judge.score(state), 0.25) << "epochs were not seen";
+  judge.add(judged_epoch(0.5, 0.5));
+  judge.add(judged_epoch(kNone, kNone));  // not evaluated
+  judge.add(judged_epoch(0.75, 0.125));
+  judge.add(judged_epoch(0.25, 0.625));
+  judge.add(judged_epoch(0.75, 0.375));  // as good, later
+  EXPECT_EQ(judge.score(state), 0.5 * (0.125 + 0.25));
+  state.best_test = kNone;
+  EXPECT_EQ(HalvesJudge().score(state), 0.875) << "not halved";
+}
+
+TEST(Trials, HalvesOfTheValidationNodesJudgeEachOther) {
+  Trials trials(small_mines(12));
+  Config config = Config("mlp");
+  std::shared_ptr<const Problem> whole = trials.problem(config),
+                                 halved = trials.problem(config, {}, {0, true});
+  EXPECT_TRUE(std::ranges::equal(halved->split.train, whole->split.train));
+  std::set<NodeId> nodes(halved->split.validation.begin(), halved->split.validation.end());
+  for (NodeId node : halved->split.test) EXPECT_TRUE(nodes.insert(node).second);
+  EXPECT_TRUE(std::ranges::equal(nodes, whole->split.validation));
+  EXPECT_LE(halved->split.validation.size() - halved->split.test.size(), 1U);
+}
+
+TEST(Trials, ValidationNodesWhoseHalvesGiveNoMetricStayWhole) {
+  Dataset data = small_mines(12);
+  Split& split = data.splits.front();
+  std::vector<NodeId> one_mine;
+  bool mine = false;
+  for (NodeId node : split.validation) {
+    bool here = data.labels.classes[node] == 1;
+    if (!here || !mine) one_mine.push_back(node);
+    mine = mine || here;
+  }
+  Buffer<NodeId> kept(one_mine.size(), MemoryTag::other);
+  std::copy(one_mine.begin(), one_mine.end(), kept.begin());
+  split.validation = std::move(kept);
+  std::shared_ptr<const Problem> problem =
+      Trials(std::move(data)).problem(Config("mlp"), {}, {0, true});
+  EXPECT_EQ(problem->split.validation.size(), one_mine.size());
+  EXPECT_TRUE(problem->split.test.empty());
 }
 
 TEST(SearchSpace, EveryModelHasOneWhoseDrawsCanBeTrained) {

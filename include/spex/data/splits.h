@@ -32,6 +32,10 @@ Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t 
 // others divide them anew, in equal numbers.
 Split without_test(const Split& split, size_t fold = 0);
 
+// A split whose validation nodes are divided at random: one half stays, the other takes the place of
+// the test nodes, which are left out.
+Split judged_by_halves(const Split& split);
+
 // "60/20/20", "50/25/25", "10/10/80": percent.
 SplitRatio parse_ratio(const std::string& text);
 

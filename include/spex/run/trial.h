@@ -1,5 +1,5 @@
 // Trainings that are judged on validation nodes alone: what the defaults and `spex tune` choose by.
-// The problems they run on have no test nodes, so nothing can depend on those.
+// The problems they run on know no test nodes, so nothing can depend on those.
 #pragma once
 
 #include <spex/run/problem.h>
@@ -9,10 +9,30 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace spex {
 
 using Stop = std::function<bool()>;
+
+// Which of a split's training and validation nodes a trial trains on, and which judge it.
+struct Division {
+  size_t fold = 0;      // 0: as they are; others divide them anew, in equal numbers
+  bool halved = false;  // half of the validation nodes stands in the place of the test nodes
+};
+
+// What a training of a halved problem is worth: each half at the epoch that is best for the other.
+// The best of many epochs is too good for the nodes that chose it, the more so the less steady a
+// network is.
+class HalvesJudge {
+ public:
+  void add(const EpochRecord& record);
+  double score(const TrainState& state)
+      const;  // where epochs were not evaluated on all nodes, of one half; not halved, of all
+
+ private:
+  std::vector<double> first_, second_;
+};
 
 // One data set, made ready for many configurations: features are prepared and graphs built once for
 // all that need the same, and an estimator is trained once for all that draw by its scores.
@@ -20,16 +40,16 @@ class Trials {
  public:
   explicit Trials(Dataset data) : data_(std::move(data)) {}
 
-  // What a configuration trains on. Null if told to stop while an estimator was trained. Fold 0 is
-  // the split as it is; the others divide its training and validation nodes anew, in equal numbers.
+  // What a configuration trains on. Null if told to stop while an estimator was trained.
   std::shared_ptr<const Problem> problem(const Config& config, const Stop& stop = {},
-                                         size_t fold = 0);
+                                         const Division& division = {});
 
   const Dataset& data() const { return data_; }
 
  private:
   const PreparedData& prepared(const FeatureConfig& features);
   const Ground& ground(const Config& config);
+  void halve(Split& split, Metric metric) const;
 
   Dataset data_;
   std::map<std::string, PreparedData> prepared_;
@@ -39,8 +59,8 @@ class Trials {
 
 // Trains the last phase from `state` on until `epochs` of its recipe's epochs are over, or its
 // patience: stopping there and going on later gives what one training gives. False if told to stop
-// before; the state is then to be thrown away.
+// before; the state is then to be thrown away. A judge, if there is one, sees these epochs.
 bool continue_trial(const Problem& problem, const Config& config, size_t seed, size_t epochs,
-                    TrainState& state, const Stop& stop = {});
+                    TrainState& state, const Stop& stop = {}, HalvesJudge* judge = nullptr);
 
 }  // namespace spex

@@ -38,11 +38,16 @@ struct TuneTrial {
   std::vector<TuneStep> steps;
 };
 
-// One training of a finalist.
+// One training of a finalist, judged by nodes that the search was not judged by.
 struct TuneFinal {
   size_t trial = 0, split = 0, seed = 0;
   double validation = 0;
-  double test = std::numeric_limits<double>::quiet_NaN();  // of the winner only
+};
+
+// One training of the winner on a split as it is.
+struct TuneTest {
+  size_t split = 0, seed = 0;
+  double test = 0;
 };
 
 // tune.json
@@ -55,9 +60,10 @@ struct Tuning {
   double budget_seconds = 0, seconds = 0;
   std::vector<TuneTrial> trials;  // the defaults first
   std::vector<TuneFinal> finals;
+  std::vector<TuneTest> tests;
   bool finished = false;
   size_t winner = 0;                   // a trial; 0: the default is kept
-  double test_mean = 0, test_std = 0;  // of the winner, over its finals; NaN: there are none
+  double test_mean = 0, test_std = 0;  // of the winner, over its tests; NaN: there are none
 };
 
 // Shown while it works.
@@ -65,7 +71,7 @@ struct TuneProgress {
   double seconds = 0, budget_seconds = 0;
   size_t trials = 0;
   double best = 0, start = 0;  // validation metrics of the best trial and of the default
-  std::string stage;           // search or finals
+  std::string stage;           // search, finals or test
 };
 
 struct TuneHooks {
