@@ -106,13 +106,16 @@ bool continue_trial(const Problem& problem, const Config& config, size_t seed, s
   size_t reached = 0;
   bool stopped = false;
   TrainerHooks hooks;
+  size_t restart = config.final().model->needs().restart_epoch, all = config.final().recipe.epochs;
   hooks.on_epoch = [&](const EpochRecord& record) {
     reached = record.epoch + 1;
+    if (judge && restart > 0 && record.epoch == restart)
+      *judge = {};  // what was best before is not
     if (judge) judge->add(record);
   };
-  hooks.stop = [&] {
+  hooks.stop = [&] {  // a training that comes to its end is not stopped there
     stopped = stop && stop();
-    return stopped || reached >= epochs;
+    return stopped || (reached >= epochs && reached < all);
   };
   hooks.checkpoint = [](const TrainState&) {};  // asks for the state to be captured where it stops
   std::unique_ptr<Model> model = config.final().model->make(shape_of(problem, config), seed);

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kWave = 8;            // jobs decided at once, whatever the number of threads
 constexpr double kSearchShare = 0.6;   // of the budget, until the finals begin
-constexpr double kFinalsShare = 0.9;   // until the winner is trained for its test metric
+constexpr double kFinalsShare = 0.8;   // until the winner is trained for its test metric
 constexpr size_t kFinalists = 3;       // beside the default
 constexpr size_t kEnoughNodes = 1000;  // validation nodes that a trial is judged by, all folds
 constexpr size_t kMostFolds = 4;
@@ -45,10 +45,7 @@ class Tuner {
         request_(with_splits(request)),
         hooks_(hooks),
         table_(request.out, begun(data, request_), request.spent_seconds) {
-    for (const Config& config : request.defaults) {
-      check(config);
-      starts_.push_back({config, search_space(config)});
-    }
+    for (const Config& config : request.defaults) starts_.push_back({config, search_space(config)});
     fold_search();
   }
 
@@ -58,7 +55,7 @@ class Tuner {
       return table_.known();
     }
     if (!search() || !decide() || !test_winner()) return std::nullopt;
-    while (!now_.trials.empty() && now_.trials.back().steps.empty()) now_.trials.pop_back();
+    while (now_.trials.size() > 1 && now_.trials.back().steps.empty()) now_.trials.pop_back();
     now_.finished = true;
     table_.save();
     fs::remove_all(request_.out / "trials");
@@ -282,8 +279,9 @@ class Tuner {
   // ---- the finals
 
   // Every split with every seed, one after the other, so that time may end the finals anywhere.
-  // Finalists were chosen by the nodes that judged the search, so others judge them here, and each
-  // half of those at an epoch that the other half chose.
+  // Finalists are the best for the nodes that judged the search. So where those are few, training and
+  // validation nodes are divided in other ways here; and each half of the validation nodes judges at
+  // an epoch that the other half chose.
   std::vector<Fold> rounds() const {
     std::vector<Fold> all;
     for (size_t s = 0; s < request_.seeds; ++s)
@@ -366,15 +364,18 @@ class Tuner {
         units.push_back(
             unit_of("finals", now_.winner, {final.split, final.seed, {}}, all_epochs(now_.winner)));
     units_.train(units, until(request_.budget_seconds), [&] { show("test"); });
-    if (told_to_stop()) return false;
+    if (told_to_stop()) {
+      table_.save();
+      return false;
+    }
     std::vector<double> tests;
     for (const TrialUnit& unit : units)
-      if (unit.done) {
+      if (unit.done && !std::isnan(unit.validation)) {
         tests.push_back(units_.test(unit));
         now_.tests.push_back({unit.config.split.index, unit.seed, tests.back()});
       }
     if (tests.size() < units.size())
-      log("time was over after {} of {} trainings of the winner", tests.size(), units.size());
+      log("{} of {} trainings of the winner came to their end in time", tests.size(), units.size());
     Moments m = moments(tests);
     now_.test_mean = tests.empty() ? kNone : m.mean;
     now_.test_std = m.deviation;
@@ -398,6 +399,10 @@ std::optional<Tuning> tune(const Dataset& data, const TuneRequest& request,
   require(!request.defaults.empty(), "tuning needs at least one model");
   require(request.seeds > 0 && request.most_trials > 0,
           "tuning needs at least one trial and one training of each finalist");
+  for (const Config& config : request.defaults) {
+    check(config);
+    choose_split(data, config.split);  // throws before the folder is claimed
+  }
   std::error_code error;
   fs::create_directories(request.out, error);
   require(!error, "cannot make the folder {}: {}", request.out.string(), error.message());

@@ -26,10 +26,36 @@ TuneTable::TuneTable(fs::path folder, const Tuning& begun, double spent)
   if (!found) save();  // the states of trials belong to this search from now on
 }
 
+namespace {
+
+const TuneFinal* find_final(const std::vector<TuneFinal>& finals, size_t trial, size_t split,
+                            size_t seed) {
+  for (const TuneFinal& f : finals)
+    if (f.trial == trial && f.split == split && f.seed == seed) return &f;
+  return nullptr;
+}
+
+}  // namespace
+
+// What an earlier call did and this one has not come to yet is kept: this one may be stopped, too.
+Tuning TuneTable::with_known() const {
+  Tuning all = now;
+  if (now.finished) return all;
+  for (size_t i = now.trials.size(); i < known_.trials.size(); ++i)
+    all.trials.push_back(known_.trials[i]);
+  for (const TuneFinal& f : known_.finals)
+    if (f.trial < known_.trials.size() &&
+        all.trials[f.trial].settings == known_.trials[f.trial].settings &&
+        !find_final(now.finals, f.trial, f.split, f.seed))
+      all.finals.push_back(f);
+  return all;
+}
+
 void TuneTable::save() {
   now.seconds = elapsed();
-  write_text(folder_ / "trials.csv", to_csv(now));
-  write_text(folder_ / "tune.json", to_json(now));
+  Tuning all = with_known();
+  write_text(folder_ / "trials.csv", to_csv(all));
+  write_text(folder_ / "tune.json", to_json(all));
   saved_ = Stopwatch();
 }
 
@@ -45,10 +71,7 @@ const TuneStep* TuneTable::known_step(const Job& job) const {
 }
 
 const TuneFinal* TuneTable::known_final(size_t trial, const Fold& round) const {
-  if (!known_trial(trial)) return nullptr;
-  for (const TuneFinal& f : known_.finals)
-    if (f.trial == trial && f.split == round.split && f.seed == round.seed) return &f;
-  return nullptr;
+  return known_trial(trial) ? find_final(known_.finals, trial, round.split, round.seed) : nullptr;
 }
 
 fs::path TuneTable::state_file(const char* folder, size_t trial, const Fold& fold) const {

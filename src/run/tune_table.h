@@ -39,6 +39,8 @@ class TuneTable {
   std::filesystem::path state_file(const char* folder, size_t trial, const Fold& fold) const;
 
  private:
+  Tuning with_known() const;
+
   std::filesystem::path folder_;
   Tuning known_;
   double before_ = 0;

@@ -81,7 +81,7 @@ void judge(StudyRecord& record, const ScoreSet& set, const TopSums& narrow, cons
   record.findings.push_back(
       {fmt::format("{}: narrow and wide networks are alike in this", name(set.scenario)),
        fmt::format("the means differ by at most {} for every k", kAlike),
-       fmt::format("by {:.2f} at most", apart), apart <= kAlike});
+       fmt::format("by {:.3f} at most", apart), apart <= kAlike});
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ bool Trainer::run(TrainState& state, const TrainerHooks& hooks) {
           "(do they have both classes?)",
           phase_.name);
   load_state(t_.model, state.best);
-  if (!t_.batches.evaluates_all()) {
+  if (!t_.batches.evaluates_all() && !split_.test.empty()) {
     Matrix logits = runner_.evaluate(settings(state.best_epoch), split_.test.span());
     state.best_test = t_.objective.score(logits, split_.test.span());
   }

@@ -202,6 +202,49 @@ TEST(Trials, ATrainingThatPausedReachesWhatAWholeOneReaches) {
   EXPECT_EQ(whole.model, paused.model);
 }
 
+TEST(Trials, InBatchesTheOtherHalfIsEvaluatedInTheEnd) {
+  Config config("mlp");
+  config.final().recipe.epochs = 6;
+  config.final().recipe.batch_size = 20;
+  Trials trials(small_mines(12));
+  for (bool halved : {false, true}) {
+    std::shared_ptr<const Problem> problem = trials.problem(config, {}, {0, halved});
+    TrainState state;
+    HalvesJudge judge;
+    ASSERT_TRUE(continue_trial(*problem, config, 3, 6, state, {}, &judge));
+    EXPECT_EQ(std::isnan(state.best_test), !halved);
+    EXPECT_EQ(judge.score(state), halved ? state.best_test : state.best_validation);
+  }
+}
+
+TEST(Tune, SettingsThatCannotBeTrainedDoNotClaimTheFolder) {
+  TemporaryFolder folder;
+  TuneRequest request = small_request(folder / "out");
+  request.defaults.front().split.index = 100;
+  EXPECT_SAYS(tune(small_mines(12), request, {}), "split");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/tune.json"));
+}
+
+// Finals that are done outlive calls that are stopped while they look at them again.
+TEST(Tune, StoppedTwiceKeepsItsFinals) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(12);
+  TuneRequest request = small_request(folder / "out");
+  auto stopped_in = [&](const std::string& stage) {
+    TuneHooks hooks;
+    auto stopping = std::make_shared<std::atomic<bool>>(false);
+    hooks.on_progress = [=](const TuneProgress& p) { *stopping = p.stage == stage; };
+    hooks.stop = [=] { return stopping->load(); };
+    EXPECT_FALSE(tune(data, request, hooks).has_value());
+    return parse_tuning(read_text(folder / "out/tune.json"), "tune.json").finals.size();
+  };
+  EXPECT_EQ(stopped_in("test"), 8U);
+  TuneHooks at_once;
+  at_once.stop = [] { return true; };
+  EXPECT_FALSE(tune(data, request, at_once).has_value());
+  EXPECT_EQ(parse_tuning(read_text(folder / "out/tune.json"), "tune.json").finals.size(), 8U);
+}
+
 EpochRecord judged_epoch(double validation, double test) {
   EpochRecord record;
   record.validation = validation;

@@ -38,7 +38,7 @@ struct TuneTrial {
   std::vector<TuneStep> steps;
 };
 
-// One training of a finalist, judged by nodes that the search was not judged by.
+// One training of a finalist, judged by validation nodes that did not choose its epoch.
 struct TuneFinal {
   size_t trial = 0, split = 0, seed = 0;
   double validation = 0;
