@@ -94,7 +94,7 @@ Random random_of(uint64_t seed, size_t trial) {
 
 }  // namespace
 
-SearchSpace search_space(const Config& config) {
+SearchSpace search_space(const Config& config, bool has_classes) {
   Config copy = config;
   SettingList settings;
   settings.add_part(copy.final().name, copy.final());
@@ -104,6 +104,7 @@ SearchSpace search_space(const Config& config) {
     std::string key = fmt::format("{}.{}", config.final().name, each.name);
     const Setting* setting = settings.find(key);
     if (!setting || (batches && each.cost == Cost::whole_graph)) continue;
+    if (!has_classes && each.name == std::string_view("class_weights")) continue;
     Choice choice{key, {without_quotes(setting->text())}};
     for (const std::string& value : each.values) {
       try {

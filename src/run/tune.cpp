@@ -45,7 +45,9 @@ class Tuner {
         request_(with_splits(request)),
         hooks_(hooks),
         table_(request.out, begun(data, request_), request.spent_seconds) {
-    for (const Config& config : request.defaults) starts_.push_back({config, search_space(config)});
+    bool classes = data.labels.task == Task::classes;
+    for (const Config& config : request.defaults)
+      starts_.push_back({config, search_space(config, classes)});
     fold_search();
   }
 

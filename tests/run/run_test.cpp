@@ -164,6 +164,9 @@ TEST(Run, APerceptronOfTheSameFeaturesStandsBesideIt) {
   options.out = folder / "path";
   RunResult other = run_training(make_problem(path, config), config, options, {});
   EXPECT_EQ(other.record.details.edgeless_test, beside) << "whatever the edges";
+  config.final().recipe.epochs = 100;
+  double longer = run(config, folder / "longer").record.details.edgeless_test;
+  EXPECT_NE(longer, beside) << "it trains no longer than the run";
   Config edgeless("mlp");
   edgeless.threads = 2;
   edgeless.final().recipe.epochs = 3;

@@ -4,6 +4,7 @@
 #include <spex/run/trial.h>
 #include <spex/run/tune.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -321,6 +322,14 @@ TEST(SearchSpace, EveryModelHasOneWhoseDrawsCanBeTrained) {
     for (size_t i = 0; i < start.size(); ++i) differences += start[i] != changed[i] ? 1 : 0;
     EXPECT_LE(differences, 3U);
   }
+}
+
+TEST(SearchSpace, ClassesAreWeighedWhereThereAreSome) {
+  auto weighs = [](const SearchSpace& space) {
+    return std::ranges::any_of(space, [](const Choice& c) { return c.key == "gcn.class_weights"; });
+  };
+  EXPECT_TRUE(weighs(search_space(Config("gcn"))));
+  EXPECT_FALSE(weighs(search_space(Config("gcn"), false)));
 }
 
 // One in six draws has attention in more layers than there are, or neither residual nor

@@ -20,7 +20,8 @@ using SearchSpace = std::vector<Choice>;
 using Assignment = std::vector<std::string>;
 
 // Of the model itself; a scorer before it keeps its settings, so that its scores can be shared.
-SearchSpace search_space(const Config& config);
+// Without classes there are none to weigh.
+SearchSpace search_space(const Config& config, bool has_classes = true);
 
 // The values that a configuration has.
 Assignment values_of(const SearchSpace& space, const Config& config);
