@@ -86,8 +86,8 @@ double standard_error(double score, size_t judges) {
   return std::sqrt(share * (1 - share) / static_cast<double>(std::max<size_t>(1, judges)));
 }
 
-// What a short training is worth, on average over the folds; over fewer of them where it is three
-// standard errors below `best` already.
+// The best validation metric of a short training, on average over the folds; over fewer of them
+// where it is three standard errors below `best` already.
 double tried(Trials& trials, Config config, size_t epochs, size_t folds, double best,
              const Stop& stop) {
   Recipe& recipe = config.final().recipe;
@@ -96,13 +96,12 @@ double tried(Trials& trials, Config config, size_t epochs, size_t folds, double 
   double sum = 0, mean = 0;
   for (size_t fold = 0, judges = 0; fold < folds; ++fold) {
     TrainState state;
-    HalvesJudge judge;
-    std::shared_ptr<const Problem> problem = trials.problem(config, stop, {fold, true});
-    require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop, &judge),
+    std::shared_ptr<const Problem> problem = trials.problem(config, stop, {fold, false});
+    require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop),
             "stopped while shapes of the network were tried; nothing was written");
-    sum += judge.score(state);
+    sum += state.best_validation;
     mean = sum / static_cast<double>(fold + 1);
-    judges += problem->split.validation.size() + problem->split.test.size();
+    judges += problem->split.validation.size();
     double error = standard_error(best, judges);  // 0 where the metric is no share
     if (error > 0 && mean < best - 3 * error) break;
   }
