@@ -232,10 +232,11 @@ class Tuner {
     return whole;
   }
 
-  size_t epochs_of(const Job& job) const {
-    size_t all = start_of(now_.trials[job.trial]).config.final().recipe.epochs;
-    return rung_epochs(all)[job.rung];
+  size_t all_epochs(size_t trial) const {
+    return start_of(now_.trials[trial]).config.final().recipe.epochs;
   }
+
+  size_t epochs_of(const Job& job) const { return rung_epochs(all_epochs(job.trial))[job.rung]; }
 
   TuneStep step_of(const std::vector<TrialUnit>& units, size_t epochs) const {
     TuneStep step{epochs, 0, 0, table_.elapsed()};
@@ -293,10 +294,6 @@ class Tuner {
     return all;
   }
 
-  size_t all_epochs(size_t trial) const {
-    return start_of(now_.trials[trial]).config.final().recipe.epochs;
-  }
-
   // False if told to stop.
   bool decide() {
     std::vector<size_t> in = {0};
@@ -304,8 +301,8 @@ class Tuner {
     std::vector<Fold> all = rounds();
     Stop stop = until(kFinalsShare * request_.budget_seconds);
     size_t group = units_.side_by_side() ? 2 : 1;  // enough trainings for some cores
-    size_t done = now_.trials.empty() ? all.size() : 0;
-    while (done < all.size() &&
+    size_t done = 0;
+    while (!now_.trials.empty() && done < all.size() &&
            run_rounds(in, std::span(all).subspan(done).first(std::min(group, all.size() - done)),
                       stop))
       done = std::min(done + group, all.size());
@@ -314,8 +311,7 @@ class Tuner {
       return false;
     }
     std::vector<std::vector<double>> validation(in.size());
-    now_.finals.resize(now_.trials.empty() ? 0
-                                           : done * in.size());  // without a round that time cut
+    now_.finals.resize(done * in.size());  // without rounds that time cut
     for (size_t i = 0; i < now_.finals.size(); ++i)
       validation[i % in.size()].push_back(now_.finals[i].validation);
     if (done < all.size())

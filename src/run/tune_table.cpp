@@ -8,8 +8,18 @@
 #include <span>
 
 namespace spex {
+namespace {
 
 namespace fs = std::filesystem;
+
+const TuneFinal* find_final(const std::vector<TuneFinal>& finals, size_t trial, size_t split,
+                            size_t seed) {
+  for (const TuneFinal& f : finals)
+    if (f.trial == trial && f.split == split && f.seed == seed) return &f;
+  return nullptr;
+}
+
+}  // namespace
 
 TuneTable::TuneTable(fs::path folder, const Tuning& begun, double spent)
     : now(begun), folder_(std::move(folder)) {
@@ -25,17 +35,6 @@ TuneTable::TuneTable(fs::path folder, const Tuning& begun, double spent)
   before_ = known_.seconds + spent;
   if (!found) save();  // the states of trials belong to this search from now on
 }
-
-namespace {
-
-const TuneFinal* find_final(const std::vector<TuneFinal>& finals, size_t trial, size_t split,
-                            size_t seed) {
-  for (const TuneFinal& f : finals)
-    if (f.trial == trial && f.split == split && f.seed == seed) return &f;
-  return nullptr;
-}
-
-}  // namespace
 
 // What an earlier call did and this one has not come to yet is kept: this one may be stopped, too.
 Tuning TuneTable::with_known() const {

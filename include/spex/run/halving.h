@@ -33,7 +33,7 @@ std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t coun
 // Which of several finalists to take, by validation metrics of the same trainings (splits and
 // seeds, in the same order). The first is the default: another must beat it by more than two
 // standard errors of the paired differences, for which it takes at least two trainings: it is the
-// best of many on these very nodes, which the errors do not know.
+// best of many, which the errors do not know.
 size_t choose_winner(const std::vector<std::vector<double>>& validation);
 
 }  // namespace spex

@@ -27,8 +27,8 @@ struct Division {
 class HalvesJudge {
  public:
   void add(const EpochRecord& record);
-  double score(const TrainState& state)
-      const;  // where epochs were not evaluated on all nodes, of one half; not halved, of all
+  // Of the second half alone where epochs were not evaluated on all nodes; of all if not halved.
+  double score(const TrainState& state) const;
 
  private:
   std::vector<double> first_, second_;
