@@ -123,6 +123,12 @@ Split judged_by_halves(const Split& split) {
   return {split.train, ascending(all.first(half)), ascending(all.subspan(half))};
 }
 
+std::vector<double> class_counts(const Labels& labels, std::span<const NodeId> nodes) {
+  std::vector<double> counts(labels.outputs, 0.0);
+  for (NodeId node : nodes) ++counts[static_cast<size_t>(labels.classes[node])];
+  return counts;
+}
+
 SplitRatio parse_ratio(const std::string& text) {
   auto parsed = three_numbers<float>(text, "percentages such as 60/20/20");
   std::array<double, 3> percent{parsed[0], parsed[1], parsed[2]};

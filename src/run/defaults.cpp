@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/log.h>
+#include <spex/data/splits.h>
 #include <spex/model/spexphormer.h>
 #include <spex/run/defaults.h>
 #include <spex/run/trial.h>
+#include <spex/train/objective.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +24,7 @@ constexpr size_t kPatience = 250;     // evaluations; 100 ended perceptrons too 
 constexpr size_t kJudges = 500;       // validation nodes that are enough to choose a shape by
 constexpr size_t kMostFolds = 5;      // where there are fewer
 constexpr double kLeastGain = 0.002;  // of a shape that takes more time
+constexpr double kDeviations = 5;     // from what chance gives, to call class shares different
 constexpr std::string_view kLocal = "spexphormer-local";
 
 // The paper's network.
@@ -154,6 +157,24 @@ void suit_local(Config& config, const Dataset& data, const DataFacts& facts, con
       facts.nodes, facts.edges);
 }
 
+// Two samples of one law have a statistic of chi-square, whose mean is the degrees of freedom and
+// whose variance is twice that.
+bool class_shares_differ(const Labels& labels, const Split& split) {
+  if (split.train.size() == 0 || split.validation.size() == 0) return false;
+  std::vector<double> train = class_counts(labels, split.train.span());
+  std::vector<double> validation = class_counts(labels, split.validation.span());
+  double factor = std::sqrt(static_cast<double>(split.validation.size()) /
+                            static_cast<double>(split.train.size()));
+  double statistic = 0, freedom = -1;
+  for (size_t c = 0; c < labels.outputs; ++c) {
+    double both = train[c] + validation[c];
+    if (both == 0) continue;
+    statistic += std::pow(train[c] * factor - validation[c] / factor, 2) / both;
+    ++freedom;
+  }
+  return statistic > freedom + kDeviations * std::sqrt(2 * std::max(0.0, freedom));
+}
+
 }  // namespace
 
 double worthwhile_gain(double score, size_t judges) {
@@ -167,6 +188,7 @@ DataFacts facts_of(const Dataset& data, const Split& split) {
   facts.train_nodes = split.train.size();
   facts.validation_nodes = split.validation.size();
   if (data.labels.task != Task::classes) return facts;
+  facts.shares_differ = class_shares_differ(data.labels, split);
   std::vector<int32_t> known(data.nodes(), -1);
   std::vector<double> ends(data.labels.outputs, 0.0);
   for (NodeId node : split.train) known[node] = data.labels.classes[node];
@@ -201,6 +223,12 @@ Config default_config(const Dataset& data, const std::string& model, const Split
   config.split = split;
   if (model != "spexphormer" && model != kLocal) return config;
   DataFacts facts = facts_of(data, choose_split(data, split));
+  bool counted = Objective(data.labels, split.metric).metric() == Metric::accuracy;
+  if (counted && facts.shares_differ) {
+    config.final().recipe.class_weights = ClassWeights::validation;
+    log("no preset: training nodes have other class shares than validation nodes; what is learned "
+        "is for the latter's");
+  }
   if (model == kLocal)
     suit_local(config, data, facts, stop);
   else

@@ -74,6 +74,8 @@ bool train_phase(const Phase& phase, Model& model, const Problem& problem, const
   Objective objective(problem.data.labels, config.split.metric, problem.preparation.targets);
   if (phase.recipe.class_weights == ClassWeights::balanced)
     objective.balance(problem.split.train.span());
+  if (phase.recipe.class_weights == ClassWeights::validation)
+    objective.adapt(problem.split.train.span(), problem.split.validation.span());
   Adam optimiser(model.parameters(), adam(phase.recipe));
   auto batches = make_batches(problem, problem.split.train.span(), phase.model->needs(),
                               {phase.recipe.batch_size, seed, phase.recipe.norm_over_all});

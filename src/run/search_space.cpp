@@ -26,7 +26,7 @@ const std::vector<Searched>& searched() {
   static const std::vector<Searched> all = {
       {"learning_rate", {"0.001", "0.002", "0.005", "0.01", "0.02"}},
       {"weight_decay", {"0.0", "1e-05", "0.0005", "0.005"}},
-      {"class_weights", {"none", "balanced"}},
+      {"class_weights", {"none", "balanced", "validation"}},
       {"dropout", {"0.0", "0.2", "0.35", "0.5", "0.65", "0.8"}},
       {"in_dropout", {"0.0", "0.15", "0.3"}},
       {"width", {"32", "64", "128", "256"}},

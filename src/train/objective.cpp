@@ -1,9 +1,12 @@
 #include <spex/core/error.h>
+#include <spex/data/splits.h>
+#include <spex/ops/elementwise.h>
 #include <spex/ops/losses.h>
 #include <spex/train/metrics.h>
 #include <spex/train/objective.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace spex {
 namespace {
@@ -75,13 +78,29 @@ Var Objective::loss_on(Tape& tape, const Var& logits, std::span<const int32_t> c
 
 void Objective::balance(std::span<const NodeId> train) {
   if (labels_.task != Task::classes) return;
-  std::vector<float> counts(labels_.outputs, 0.0F);
-  for (NodeId node : train) ++counts[static_cast<size_t>(labels_.classes[node])];
-  auto present = static_cast<float>(
-      std::count_if(counts.begin(), counts.end(), [](float c) { return c > 0; }));
+  std::vector<double> counts = class_counts(labels_, train);
+  auto present = static_cast<double>(
+      std::count_if(counts.begin(), counts.end(), [](double c) { return c > 0; }));
   class_weights_.clear();
-  for (float count : counts)
-    class_weights_.push_back(count > 0 ? static_cast<float>(train.size()) / (present * count) : 1);
+  for (double count : counts)
+    class_weights_.push_back(
+        count > 0 ? static_cast<float>(static_cast<double>(train.size()) / (present * count)) : 1);
+}
+
+// One is added to every count of validation nodes: a class that few of them miss may exist.
+void Objective::adapt(std::span<const NodeId> train, std::span<const NodeId> validation) {
+  if (labels_.task != Task::classes) return;
+  std::vector<double> here = class_counts(labels_, train);
+  std::vector<double> there = class_counts(labels_, validation);
+  double scale = static_cast<double>(train.size()) /
+                 static_cast<double>(validation.size() + labels_.outputs);
+  std::vector<float> shift;
+  for (size_t c = 0; c < here.size(); ++c)
+    shift.push_back(
+        here[c] > 0 ? static_cast<float>(-std::log(scale * (there[c] + 1) / here[c])) : 0.0F);
+  if (outputs_ == 1) shift = {shift[1] - shift[0]};
+  shift_ = Matrix(1, outputs_, MemoryTag::parameters);
+  std::copy(shift.begin(), shift.end(), shift_.data());
 }
 
 // The batch's own weights, times those of the classes.
@@ -97,8 +116,11 @@ std::span<const float> Objective::weights_of(std::span<const NodeId> nodes,
   return batch_weights_;
 }
 
-Var Objective::loss(Tape& tape, const Var& logits, std::span<const NodeId> nodes,
+Var Objective::loss(Tape& tape, const Var& outputs, std::span<const NodeId> nodes,
                     std::span<const NodeId> rows, std::span<const float> row_weights) {
+  Var logits = outputs;
+  if (!shift_.empty())
+    logits = add_row(tape, outputs, tape.constant(std::as_const(shift_).view()));
   std::span<const float> weights = weights_of(nodes, row_weights, logits.rows());
   if (nodes.empty())
     return loss_on(tape, logits, labels_.classes.span(), targets(learned_), rows, weights);

@@ -98,6 +98,20 @@ TEST(DataFacts, HomophilyIsMeasuredBetweenTrainingNodes) {
   EXPECT_TRUE(std::isnan(facts_of(data, split).homophily)) << "no edge joins two training nodes";
 }
 
+// One cell of five is a mine.
+TEST(Defaults, ClassesAreTakenToBeAsFrequentAsAmongValidationNodes) {
+  Dataset data = small_mines(40);
+  auto weights = [&](const char* counts, Metric metric) {
+    SplitConfig split;
+    split.counts = counts;
+    split.metric = metric;
+    return default_config(data, "spexphormer", split).final().recipe.class_weights;
+  };
+  EXPECT_EQ(weights("100/400/400", Metric::accuracy), ClassWeights::validation);
+  EXPECT_EQ(weights("100/400/400", Metric::automatic), ClassWeights::none) << "ROC-AUC: no matter";
+  EXPECT_EQ(weights("", Metric::accuracy), ClassWeights::none) << "a random split has equal shares";
+}
+
 TEST(Defaults, LargeGraphsTrainInBatches) {
   EXPECT_EQ(default_model(small_mines(8)), "spexphormer-local");
   Config config = default_config(small_mines(8), "spexphormer");

@@ -59,6 +59,39 @@ TEST(Objective, BalancedClassesCountTheSame) {
   EXPECT_NEAR(loss.value()(0, 0), (plain[3] * 2 + plain[1] * 2.0 / 3) / 2, 1e-6);
 }
 
+// Class 0 has 3 of 4 training nodes and, one added to each class, 2 of 8 validation nodes; class 1
+// has 1 and 5; class 2 is not trained.
+TEST(Objective, AdaptedLogitsAreOfTheSharesOfValidationNodes) {
+  Labels labels = classes_of(3, {0, 0, 0, 1, 0, 1, 1, 1, 1});
+  std::vector<NodeId> train = {0, 1, 2, 3}, validation = {4, 5, 6, 7, 8};
+  Objective objective(labels, Metric::automatic), plain(labels, Metric::automatic);
+  objective.adapt(train, validation);
+  Matrix logits = random_matrix(9, 3, 1), shifted(9, 3, MemoryTag::other);
+  for (size_t i = 0; i < 9; ++i) {
+    shifted(i, 0) = logits(i, 0) - std::log(0.25F / 0.75F);
+    shifted(i, 1) = logits(i, 1) - std::log(0.625F / 0.25F);
+    shifted(i, 2) = logits(i, 2);
+  }
+  Tape tape;
+  Var loss = objective.loss(tape, tape.constant(logits.view()), {}, train);
+  Var expected = plain.loss(tape, tape.constant(shifted.view()), {}, train);
+  EXPECT_NEAR(loss.value()(0, 0), expected.value()(0, 0), 1e-6);
+  EXPECT_EQ(objective.score(logits, validation), plain.score(logits, validation)) << "no shift";
+}
+
+// Of two classes there is one logit, of the second against the first.
+TEST(Objective, AdaptsTheOneLogitOfTwoClasses) {
+  Labels labels = classes_of(2, {0, 1, 1, 1, 1});
+  std::vector<NodeId> train = {0, 1}, validation = {2, 3};
+  Objective objective(labels, Metric::accuracy), plain(labels, Metric::accuracy);
+  objective.adapt(train, validation);
+  Matrix logits = random_matrix(5, 1, 1), shifted(5, 1, MemoryTag::other);
+  for (size_t i = 0; i < 5; ++i) shifted(i, 0) = logits(i, 0) - std::log(3.0F);
+  Tape tape;
+  EXPECT_NEAR(objective.loss(tape, tape.constant(logits.view()), {}, train).value()(0, 0),
+              plain.loss(tape, tape.constant(shifted.view()), {}, train).value()(0, 0), 1e-6);
+}
+
 TEST(Objective, EveryMetricThatFitsIsNamed) {
   Labels labels = classes_of(2, {0, 1, 1, 0});
   Matrix logits = random_matrix(4, 1, 1);

@@ -4,7 +4,9 @@
 #include <spex/data/dataset.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace spex {
 
@@ -35,6 +37,9 @@ Split without_test(const Split& split, size_t fold = 0);
 // A split whose validation nodes are divided at random: one half stays, the other takes the place of
 // the test nodes, which are left out.
 Split judged_by_halves(const Split& split);
+
+// How many of these nodes, all of them labelled, are of each class.
+std::vector<double> class_counts(const Labels& labels, std::span<const NodeId> nodes);
 
 // "60/20/20", "50/25/25", "10/10/80": percent.
 SplitRatio parse_ratio(const std::string& text);

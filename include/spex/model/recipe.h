@@ -15,8 +15,9 @@ enum class Decay {
 };
 
 enum class ClassWeights {
-  none,      // every training node counts the same
-  balanced,  // every class counts the same: a node by n / (classes x nodes of its class)
+  none,        // every training node counts the same
+  balanced,    // every class counts the same: a node by n / (classes x nodes of its class)
+  validation,  // as if the classes were as frequent as among the validation nodes
 };
 
 struct Recipe {
@@ -39,7 +40,8 @@ struct Recipe {
     static const Words<Decay> decays = {{"decoupled", Decay::decoupled},
                                         {"gradient", Decay::gradient}};
     static const Words<ClassWeights> weights = {{"none", ClassWeights::none},
-                                                {"balanced", ClassWeights::balanced}};
+                                                {"balanced", ClassWeights::balanced},
+                                                {"validation", ClassWeights::validation}};
     s.add("epochs", epochs, {1, 1e6}, "passes over the data");
     s.add("learning_rate", learning_rate, {0, 1e30, Range::above}, "largest learning rate");
     s.add("schedule", schedule, schedules, "cosine or constant, after the warm-up");
@@ -55,7 +57,8 @@ struct Recipe {
         "norm_over_all", norm_over_all,
         "on the whole graph, batch norm's statistics are of all nodes, not of the training nodes");
     s.add("class_weights", class_weights, weights,
-          "none, or balanced: rare classes count as much as frequent ones");
+          "none; balanced: rare classes count as much as frequent ones; validation: as frequent as "
+          "among validation nodes");
   }
 };
 

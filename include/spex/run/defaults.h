@@ -20,6 +20,9 @@ struct DataFacts {
   // Of the edges between training nodes: how much more often their classes agree than by chance; 1:
   // always, 0: as by chance. NaN: there are no such edges, or no classes.
   double homophily = std::numeric_limits<double>::quiet_NaN();
+  // Training nodes have other class shares than validation nodes, by more than chance: so many of
+  // each class were drawn, say.
+  bool shares_differ = false;
 };
 DataFacts facts_of(const Dataset& data, const Split& split);
 

@@ -20,6 +20,11 @@ class Objective {
   // From now on every class counts the same in the loss, by its share of the training nodes.
   void balance(std::span<const NodeId> train);
 
+  // From now on the logits are those of classes as frequent as among `validation`: the loss sees
+  // them less log(share there / share among `train`), which is what training nodes drawn by class,
+  // say, add by themselves. Classes that no training node has are left as they are.
+  void adapt(std::span<const NodeId> train, std::span<const NodeId> validation);
+
   size_t outputs() const { return outputs_; }
   Metric metric() const { return metric_; }
 
@@ -53,6 +58,7 @@ class Objective {
   Metric metric_;
   size_t outputs_;
   std::vector<float> class_weights_;  // by class; empty: ones
+  Matrix shift_;                      // 1 x outputs, added to logits in the loss; empty: none
   // The labels of the current batch, gathered.
   std::vector<int32_t> batch_classes_;
   Matrix batch_values_;
