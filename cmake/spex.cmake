@@ -33,6 +33,12 @@ if(SPEX_SANITIZE)
   target_link_options(spex_flags INTERFACE -fsanitize=${SPEX_SANITIZE})
 endif()
 
+# Linked after spex_flags, and so later on the command line.
+add_library(spex_control_flags INTERFACE)
+if(SPEX_SANITIZE MATCHES undefined)
+  target_compile_options(spex_control_flags INTERFACE -fno-sanitize=null,alignment)
+endif()
+
 if(SPEX_FUZZERS)
   target_compile_options(spex_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
@@ -55,13 +61,14 @@ function(spex_precompile target owner)
   endif()
 endfunction()
 
-# spex_room(NAME [CONTROL] ROOMS ... LIBRARIES ...): src/NAME/**/*.cpp as the library spex_NAME. A file
+# spex_room(NAME [CONTROL] [TOGETHER] ROOMS ... LIBRARIES ...): src/NAME/**/*.cpp as the library spex_NAME. A file
 # called *.simd.cpp is compiled once per instruction set, with SPEX_ISA naming the namespace it fills; one
 # called *.exact.simd.cpp gives the same bits on all of them, so nothing is fused in it. CONTROL: the room
 # says what is computed and others compute it, so that compiling it quickly (-O1, a third less; of the sanitizers
-# not those for pointers, which take as long again: the address sanitizer stops at most of these) counts more.
+# not those for pointers, which take as long again: the address sanitizer stops at most of these) counts more. TOGETHER: a few files are compiled as one, since each
+# would compile the same templates anew; names in their anonymous namespaces must differ.
 function(spex_room name)
-  cmake_parse_arguments(ARG "CONTROL" "" "ROOMS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "CONTROL;TOGETHER" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/${name}/*.cpp)
   set(simd_sources ${sources})
   list(FILTER simd_sources INCLUDE REGEX "\\.simd\\.cpp$")
@@ -76,9 +83,10 @@ function(spex_room name)
   target_compile_options(spex_${name} PRIVATE ${SPEX_FLAGS_OUTSIDE_KERNELS})
   if(ARG_CONTROL)
     target_compile_options(spex_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    if(SPEX_SANITIZE MATCHES undefined)
-      set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -fno-sanitize=null,alignment)
-    endif()
+    target_link_libraries(spex_${name} PRIVATE spex_control_flags)
+  endif()
+  if(ARG_TOGETHER)
+    set_target_properties(spex_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
   endif()
   spex_precompile(spex_${name} spex_core)
   set_property(GLOBAL APPEND PROPERTY SPEX_OBJECTS spex_${name})

@@ -9,7 +9,7 @@
 namespace spex {
 namespace {
 
-constexpr const char* kFormat = "spex-checkpoint-2";
+constexpr const char* kCheckpointFormat = "spex-checkpoint-2";
 
 void check_format(const Safetensors& file, const char* format, const char* what) {
   auto found = file.metadata().find("format");
@@ -40,7 +40,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
   add_tensors(tensors, "second_moment/", s.second_moment);
   add_tensors(tensors, "best/", s.best);
   write_safetensors(path, tensors,
-                    {{"format", kFormat},
+                    {{"format", kCheckpointFormat},
                      {"phase", checkpoint.phase},
                      {"seed", fmt::format("{}", checkpoint.seed)},
                      {"next_epoch", fmt::format("{}", s.next_epoch)},
@@ -54,7 +54,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 std::optional<Checkpoint> load_checkpoint(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   auto file = Safetensors::open(path);
-  check_format(file, kFormat, "a checkpoint that spex wrote");
+  check_format(file, kCheckpointFormat, "a checkpoint that spex wrote");
   Checkpoint checkpoint;
   checkpoint.phase = file.metadata().at("phase");
   checkpoint.seed = number<size_t>(file, "seed");

@@ -11,7 +11,7 @@
 namespace spex {
 namespace {
 
-constexpr const char* kFormat = "spex-model-3";
+constexpr const char* kModelFormat = "spex-model-3";
 constexpr std::string_view kEarlierFormats[] = {"spex-network-1", "spex-model-2"};
 
 // The metadata of a file, each by its name.
@@ -97,7 +97,7 @@ void save_model(const std::filesystem::path& path, const SavedModel& saved) {
   });
   auto text = [](auto value) { return fmt::format("{}", value); };
   write_safetensors(path, tensors,
-                    {{"format", kFormat},
+                    {{"format", kModelFormat},
                      {"model", saved.phase.name},
                      {"settings", to_toml(saved.phase)},
                      {"features", text(saved.preparation.given)},
@@ -125,7 +125,7 @@ SavedModel load_model(const std::filesystem::path& path) {
           "{} was written by an earlier version of spex; train again with this one, or use that "
           "version",
           path.string());
-  require(found == kFormat, "{} is not a model that spex wrote", path.string());
+  require(found == kModelFormat, "{} is not a model that spex wrote", path.string());
   SavedModel saved;
   saved.phase = parse_phase(fields.text("model"), fields.text("settings"), path.string());
   saved.shape = {fields.count("inputs"), fields.count("outputs"), fields.count("edge_types"),

@@ -26,7 +26,7 @@ constexpr double kSearchShare = 0.6;   // of the budget, until the finals begin
 constexpr double kFinalsShare = 0.8;   // until the winner is trained for its test metric
 constexpr size_t kFinalists = 3;       // beside the default
 constexpr size_t kEnoughNodes = 1000;  // validation nodes that a trial is judged by, all folds
-constexpr size_t kMostFolds = 4;
+constexpr size_t kMostSearchFolds = 4;
 constexpr size_t kFinalFold = 1000;   // the first way to divide nodes anew that no search uses
 constexpr size_t kSearchSeed = 1000;  // the finals' seeds are not those of the search
 constexpr double kSaveSeconds = 5;    // between two writings of the table within a wave
@@ -114,7 +114,7 @@ class Tuner {
     const Config& first = starts_.front().config;
     size_t nodes = choose_split(units_.data(), first.split).validation.size();
     size_t wanted = (kEnoughNodes + nodes - 1) / nodes;
-    size_t count = std::clamp<size_t>(wanted, 1, kMostFolds);
+    size_t count = std::clamp<size_t>(wanted, 1, kMostSearchFolds);
     size_t splits = request_.splits.size();
     for (size_t i = 0; i < count; ++i)
       folds_.push_back(
