@@ -24,6 +24,12 @@ Var LayerInput::apply_to_queries(Tape& tape, const Linear& linear, size_t l,
   return linear(tape, neighbourhood.queries(tape, l, values(tape)));
 }
 
+Var LayerInput::add_to_queries(Tape& tape, Var y, const Linear& linear, size_t l,
+                               const Neighbourhood& neighbourhood) const {
+  if (is_sparse()) return add(tape, std::move(y), apply_to_queries(tape, linear, l, neighbourhood));
+  return linear.add_to(tape, std::move(y), neighbourhood.queries(tape, l, values(tape)));
+}
+
 Var LayerInput::values(const Tape& tape) const {
   return features ? tape.constant(features->dense) : x;
 }
@@ -81,13 +87,13 @@ Var ConvolutionLayer::compute(Tape& tape, size_t l, const LayerInput& in, Source
   if (sources.values) {
     y = over_neighbours(tape, l, sources.values, neighbourhood);
     sources = {};
-    y = add_row(tape, y, bias);
+    y = add_row(tape, std::move(y), bias);
   } else {
     y = linear(tape, over_neighbours(tape, l, in.values(tape), neighbourhood),
                tape.parameter(*linear_.weight), bias);
   }
   if (kind_ == Convolution::gcn) return y;
-  return add(tape, y, in.apply_to_queries(tape, own_, l, neighbourhood));
+  return in.add_to_queries(tape, std::move(y), own_, l, neighbourhood);
 }
 
 }  // namespace spex

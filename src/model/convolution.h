@@ -23,6 +23,9 @@ struct LayerInput {
   // To the rows that layer l computes.
   Var apply_to_queries(Tape& tape, const Linear& linear, size_t l,
                        const Neighbourhood& neighbourhood) const;
+  // y plus that, in the buffer of y if it was handed over.
+  Var add_to_queries(Tape& tape, Var y, const Linear& linear, size_t l,
+                     const Neighbourhood& neighbourhood) const;
 };
 
 class ConvolutionLayer {

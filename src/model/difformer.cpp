@@ -40,7 +40,7 @@ class Difformer : public Model {
   Var forward(Tape& tape, const ModelInput& input, const Neighbourhood& neighbourhood,
               const Pass& pass) override {
     Var x = norm_(tape, encoder_(tape, input), pass);
-    x = relu_dropped(tape, x, options_.dropout, pass, layers_.size());
+    x = relu_dropped(tape, std::move(x), options_.dropout, pass, layers_.size());
     return run_layers(
         tape, std::move(x), layers_.size(), head_, pass,
         [&](size_t i, const Var& in) { return run_layer(tape, i, in, neighbourhood, pass); });

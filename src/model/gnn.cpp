@@ -82,9 +82,9 @@ class Gnn : public Model {
   Var finish_layer(Tape& tape, size_t i, const LayerInput& in, Var y,
                    const Neighbourhood& neighbourhood, const Pass& pass) const {
     if (options_.residual)
-      y = add(tape, y, in.apply_to_queries(tape, residual_[i], i, neighbourhood));
+      y = in.add_to_queries(tape, std::move(y), residual_[i], i, neighbourhood);
     y = norm_[i](tape, y, pass);
-    y = relu_dropped(tape, y, options_.dropout, pass, i);
+    y = relu_dropped(tape, std::move(y), options_.dropout, pass, i);
     inspect(pass, fmt::format("layer {}", i + 1), y);
     return is_last(i) ? head_(tape, y) : y;
   }

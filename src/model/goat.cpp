@@ -63,9 +63,9 @@ class Goat : public Model {
     if (pass.training && !pass.repeated) codebook_.update(queries.value());
     x = queries = {};
     y = mix_norm_(tape, mix_(tape, y), pass);
-    y = relu_dropped(tape, y, options_.dropout, pass, 1);
+    y = relu_dropped(tape, std::move(y), options_.dropout, pass, 1);
     y = out_norm_(tape, out_(tape, y), pass);
-    y = relu_dropped(tape, y, options_.dropout, pass, 2);
+    y = relu_dropped(tape, std::move(y), options_.dropout, pass, 2);
     Var logits = head_(tape, y);
     inspect(pass, "the output layer", logits);
     return logits;

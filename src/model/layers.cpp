@@ -63,6 +63,11 @@ Var Linear::operator()(Tape& tape, const Var& x) const {
   return linear(tape, x, tape.parameter(*weight), bias ? tape.parameter(*bias) : Var{});
 }
 
+Var Linear::add_to(Tape& tape, Var y, const Var& x) const {
+  return add_linear(tape, std::move(y), x, tape.parameter(*weight),
+                    bias ? tape.parameter(*bias) : Var{});
+}
+
 Var Linear::operator()(Tape& tape, const ModelInput& input) const {
   if (!input.sparse) return (*this)(tape, tape.constant(input.dense));
   return linear(tape, *input.sparse, tape.parameter(*weight), bias ? tape.parameter(*bias) : Var{});
@@ -111,7 +116,7 @@ Dense::Dense(Maker maker, const std::string& name, size_t width)
 
 Var Dense::finish(Tape& tape, const Var& y, const Pass& pass) const {
   Var x = norm(tape, y, pass);
-  x = relu(tape, x);  // frees the norm's result
+  x = relu(tape, std::move(x));
   return normalize_rows(tape, x);
 }
 
@@ -139,8 +144,8 @@ Var dropped(Tape& tape, const Var& x, double rate, const Pass& pass, size_t site
   return dropout(tape, x, static_cast<float>(rate), dropout_random(pass, site));
 }
 
-Var relu_dropped(Tape& tape, const Var& x, double rate, const Pass& pass, size_t site) {
-  return relu_dropped(tape, x, pass.training ? static_cast<float>(rate) : 0.0F,
+Var relu_dropped(Tape& tape, Var x, double rate, const Pass& pass, size_t site) {
+  return relu_dropped(tape, std::move(x), pass.training ? static_cast<float>(rate) : 0.0F,
                       dropout_random(pass, site));
 }
 

@@ -30,7 +30,7 @@ class Mlp : public Model {
     for (size_t i = 0; i < linear_.size(); ++i) {
       x = i == 0 ? linear_[i](tape, input) : linear_[i](tape, x);
       x = norm_[i](tape, x, pass);
-      x = relu(tape, x);
+      x = relu(tape, std::move(x));
       x = dropped(tape, x, options_.dropout, pass, i);
       inspect(pass, fmt::format("layer {}", i + 1), x);
     }

@@ -91,9 +91,8 @@ class Polynormer : public Model {
   Var run_local(Tape& tape, size_t i, const Var& x, const Neighbourhood& neighbourhood,
                 const Pass& pass) const {
     const LocalLayer& layer = local_[i];
-    Var y =
-        add(tape, layer.convolution(tape, i, {nullptr, x}, neighbourhood), layer.residual(tape, x));
-    y = relu_dropped(tape, y, options_.dropout, pass, 2 + i);
+    Var y = layer.residual.add_to(tape, layer.convolution(tape, i, {nullptr, x}, neighbourhood), x);
+    y = relu_dropped(tape, std::move(y), options_.dropout, pass, 2 + i);
     Var gated = multiply(tape, relu(tape, layer.gate(tape, x)), y);
     return interpolate(tape, layer.norm(tape, gated, pass), y, tape.parameter(*layer.beta));
   }
@@ -114,7 +113,7 @@ class Polynormer : public Model {
     a = layer.norm(tape, a, pass);
     Var gate = add_row(tape, layer.gate(tape, z), tape.parameter(*layer.beta));
     Var y = layer.out(tape, multiply(tape, a, gate));
-    return relu_dropped(tape, y, options_.dropout, pass, 2 + local_.size() + i);
+    return relu_dropped(tape, std::move(y), options_.dropout, pass, 2 + local_.size() + i);
   }
 
   PolynormerOptions options_;

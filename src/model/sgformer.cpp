@@ -53,7 +53,7 @@ class Sgformer : public Model {
  private:
   Var run_attention(Tape& tape, const ModelInput& input, const Pass& pass) const {
     Var z = encoder_norm_(tape, encoder_(tape, input), pass);
-    z = relu_dropped(tape, z, options_.dropout, pass, 0);
+    z = relu_dropped(tape, std::move(z), options_.dropout, pass, 0);
     auto count = static_cast<float>(z.rows());
     Var a = linear_attention(tape, normalize_matrix(tape, q_(tape, z)),
                              normalize_matrix(tape, k_(tape, z)), v_(tape, z), 1,
@@ -65,12 +65,12 @@ class Sgformer : public Model {
   Var run_graph(Tape& tape, const ModelInput& input, const Neighbourhood& neighbourhood,
                 const Pass& pass) const {
     Var start = graph_encoder_norm_(tape, graph_encoder_(tape, input), pass);
-    start = relu_dropped(tape, start, options_.dropout, pass, 2);
+    start = relu_dropped(tape, std::move(start), options_.dropout, pass, 2);
     Var g = start;
     for (size_t i = 0; i < convolutions_.size(); ++i) {
       Var y = convolutions_[i](tape, i, {nullptr, g}, neighbourhood);
       // [Ahat g, g0] W, a part at a time
-      if (options_.join_start) y = add(tape, y, starts_[i](tape, start));
+      if (options_.join_start) y = starts_[i].add_to(tape, std::move(y), start);
       y = norms_[i](tape, y, pass);
       g = add(tape, relu_dropped(tape, y, options_.dropout, pass, 3 + i), start);
       inspect(pass, fmt::format("convolution {}", i + 1), g);

@@ -110,14 +110,16 @@ class SpexphormerLocal : public Model {
                 const Pass& pass) const {
     const Layer& layer = layers_[i];
     Var y;
-    auto add_branch = [&](const Var& branch) { y = y ? add(tape, y, branch) : branch; };
-    if (layer.residual) add_branch(in.apply_to_queries(tape, layer.residual, i, neighbourhood));
-    if (layer.conv) add_branch((*layer.conv)(tape, i, in, neighbourhood));
+    if (layer.conv) y = (*layer.conv)(tape, i, in, neighbourhood);
+    if (layer.residual)
+      y = y ? in.add_to_queries(tape, std::move(y), layer.residual, i, neighbourhood)
+            : in.apply_to_queries(tape, layer.residual, i, neighbourhood);
     if (layer.attention)
-      add_branch(
+      y = add(
+          tape, std::move(y),
           (*layer.attention)(tape, i, in, tape.parameter(*types_), options_.heads, neighbourhood));
     y = layer.norm(tape, y, pass);
-    return relu_dropped(tape, y, options_.dropout, pass, i);
+    return relu_dropped(tape, std::move(y), options_.dropout, pass, i);
   }
 
   SpexphormerLocalOptions options_;

@@ -29,11 +29,10 @@ Var from_output(Tape& tape, const Var& x, const char* what, Kernel kernel, Facto
 }  // namespace
 
 // y = max(x, 0); dx = dy where y > 0. Kept for backward: y, which the next operation keeps anyway.
-Var relu(Tape& tape, const Var& x) {
+Var relu(Tape& tape, Var x) {
   require_packed(x.value(), "relu");
-  Matrix y(x.rows(), x.cols(), MemoryTag::activations);
-  const float* in = x.value().data;
-  for_numbers(y.data(), y.size(), [&](size_t i) { return std::max(in[i], 0.0F); });
+  Matrix y = Tape::buffer_of(x);
+  map_numbers(y, x.value().data, [](float in, size_t) { return std::max(in, 0.0F); });
   auto shared = Tape::share(std::move(y));
   return tape.result_owning(shared, {x}, [ky = shared, dx = x.gradient()](Matrix dy) {
     const float* out = ky->view().data;

@@ -70,14 +70,14 @@ Var dropout(Tape& tape, const Var& x, float rate, const Random& random) {
 }
 
 // dx = dy / (1 - rate) where y > 0. Kept for backward: y, which the next operation keeps anyway.
-Var relu_dropped(Tape& tape, const Var& x, float rate, const Random& random) {
+Var relu_dropped(Tape& tape, Var x, float rate, const Random& random) {
   DropoutMask mask(rate, random);
-  if (mask.keeps_all()) return relu(tape, x);
+  if (mask.keeps_all()) return relu(tape, std::move(x));
   require_packed(x.value(), "relu_dropped");
-  Matrix y(x.rows(), x.cols(), MemoryTag::activations);
+  Matrix y = Tape::buffer_of(x);
   const float* in = x.value().data;
   parallel_for(y.size(), kNumbersPerBlock, [&](size_t begin, size_t end) {
-    std::copy(in + begin, in + end, y.data() + begin);
+    if (in != y.data()) std::copy(in + begin, in + end, y.data() + begin);
     mask.drop_relu(y.data() + begin, begin, end - begin);
   });
   auto shared = Tape::share(std::move(y));

@@ -35,12 +35,11 @@ void contribute_last(Gradient& gradient, Matrix dy, Factor&& factor) {
 }  // namespace
 
 // da = wa dy, db = wb dy. Kept for backward: nothing.
-Var combine(Tape& tape, const Var& a, float wa, const Var& b, float wb) {
+Var combine(Tape& tape, Var a, float wa, const Var& b, float wb) {
   require_alike(a, b, "combine");
-  Matrix y(a.rows(), a.cols(), MemoryTag::activations);
-  const float* left = a.value().data;
+  Matrix y = Tape::buffer_of(a);
   const float* right = b.value().data;
-  for_numbers(y.data(), y.size(), [&](size_t i) { return wa * left[i] + wb * right[i]; });
+  map_numbers(y, a.value().data, [=](float x, size_t i) { return wa * x + wb * right[i]; });
   return tape.result_owning(
       Tape::share(std::move(y)), {a, b}, [wa, wb, da = a.gradient(), db = b.gradient()](Matrix dy) {
         if (da && db) contribute(*da, dy, [wa](size_t) { return wa; });
@@ -51,8 +50,8 @@ Var combine(Tape& tape, const Var& a, float wa, const Var& b, float wb) {
       });
 }
 
-Var add(Tape& tape, const Var& a, const Var& b) {
-  return combine(tape, a, 1.0F, b, 1.0F);
+Var add(Tape& tape, Var a, const Var& b) {
+  return combine(tape, std::move(a), 1.0F, b, 1.0F);
 }
 
 // dx = factor dy. Kept for backward: nothing.

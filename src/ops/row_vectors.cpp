@@ -59,14 +59,13 @@ Var scale(Tape& tape, const Var& x, const Var& s) {
 }
 
 // dx = dy, dr = column sums of dy. Kept for backward: nothing.
-Var add_row(Tape& tape, const Var& x, const Var& r) {
+Var add_row(Tape& tape, Var x, const Var& r) {
   require_packed(x.value(), "add_row");
   require_shape(r, 1, x.cols(), "add_row");
   require(x.cols() > 0, "add_row: a matrix of no columns");
-  Matrix y(x.rows(), x.cols(), MemoryTag::activations);
-  const float* in = x.value().data;
-  const float* row = r.value().data;
-  for_columns(y.data(), y.rows(), y.cols(), [&](size_t i, size_t c) { return in[i] + row[c]; });
+  Matrix y = Tape::buffer_of(x);
+  map_columns(y, x.value().data,
+              [row = r.value().data](float in, size_t c) { return in + row[c]; });
   return tape.result_owning(Tape::share(std::move(y)), {x, r},
                             [dx = x.gradient(), dr = r.gradient()](Matrix dy) {
                               if (dr) add_row_gradient(*dr, column_sums(dy));

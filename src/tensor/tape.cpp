@@ -35,21 +35,27 @@ Matrix Gradient::take() {
 }
 
 Var Tape::constant(ConstMatrixView values) const {
-  return {std::make_shared<const Value>(values), nullptr};
+  return {std::make_shared<Value>(values), nullptr};
 }
 
 Var Tape::constant(Matrix values) const {
-  return {std::make_shared<const Value>(std::move(values)), nullptr};
+  return {std::make_shared<Value>(std::move(values)), nullptr};
 }
 
 Var Tape::variable(Matrix values) const {
-  return {std::make_shared<const Value>(std::move(values)),
+  return {std::make_shared<Value>(std::move(values)),
           recording_ ? std::make_shared<Gradient>() : nullptr};
 }
 
 Var Tape::parameter(Parameter& parameter) const {
-  return {std::make_shared<const Value>(std::as_const(parameter.value).view()),
+  return {std::make_shared<Value>(std::as_const(parameter.value).view()),
           recording_ ? std::make_shared<Gradient>(parameter.gradient.view()) : nullptr};
+}
+
+Matrix Tape::buffer_of(const Var& x) {
+  bool sole = x.value_.use_count() == 1 && x.value_->matrix_.size() == x.value().size();
+  if (sole && x.value().size() > 0) return std::move(const_cast<Value&>(*x.value_).matrix_);
+  return Matrix(x.rows(), x.cols(), MemoryTag::activations);
 }
 
 Var Tape::result(SharedValue value, std::initializer_list<Var> inputs, Backward backward) {

@@ -1,7 +1,10 @@
 #include <spex/core/error.h>
 #include <spex/ops/elementwise.h>
+#include <spex/ops/rows.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "double_reference.h"
 
@@ -31,7 +34,8 @@ void expect_function(Var (*operation)(Tape&, const Var&), Function f) {
 }
 
 TEST(Activations, MatchDoublePrecisionForwardAndBackward) {
-  expect_function(relu, [](double x) { return std::max(x, 0.0); });
+  expect_function([](Tape& tape, const Var& x) { return relu(tape, x); },
+                  [](double x) { return std::max(x, 0.0); });
   expect_function(sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); });
   expect_function(elu, [](double x) { return x > 0 ? x : std::expm1(x); });
   expect_function(gelu, [](double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); });
@@ -79,11 +83,47 @@ void expect_function_of_two(Var (*operation)(Tape&, const Var&, const Var&),
 }
 
 TEST(TwoMatrices, MatchDoublePrecisionForwardAndBackwardAlsoWhenTheyAreOne) {
-  expect_function_of_two(add, [](double a, double b) { return a + b; });
+  expect_function_of_two([](Tape& tape, const Var& a, const Var& b) { return add(tape, a, b); },
+                         [](double a, double b) { return a + b; });
   expect_function_of_two(multiply, [](double a, double b) { return a * b; });
   expect_function_of_two(
       [](Tape& tape, const Var& a, const Var& b) { return combine(tape, a, 0.25F, b, -3.0F); },
       [](double a, double b) { return 0.25 * a - 3 * b; });
+}
+
+// What is handed over is written to: the same numbers and gradients as from a buffer of their own.
+TEST(HandedOver, ResultsAndGradientsAreThoseOfABufferOfTheirOwn) {
+  using Run = std::function<Var(Tape&, Var, const Var&)>;  // of a matrix and one of its shape
+  const Run runs[] = {
+      [](Tape& tape, Var x, const Var&) { return relu(tape, std::move(x)); },
+      [](Tape& tape, Var x, const Var&) {
+        return relu_dropped(tape, std::move(x), 0.3F, Random(1, Purpose::dropout));
+      },
+      [](Tape& tape, Var x, const Var& b) {
+        return add_row(tape, std::move(x), first_rows(tape, b, 1));
+      },
+      [](Tape& tape, Var x, const Var& b) { return combine(tape, std::move(x), 0.5F, b, -2.0F); },
+  };
+  for (const Run& run : runs)
+    for (size_t cols : kWidths) {
+      Matrix results[2], gradients[2][2];
+      for (bool handed : {false, true}) {
+        Tape tape;
+        Var a = tape.variable(random_matrix(23, cols, 1)),
+            b = tape.variable(random_matrix(23, cols, 2));
+        Var x = scale(tape, a, 1.5F);
+        const float* buffer = x.value().data;
+        Var y = handed ? run(tape, std::move(x), b) : run(tape, x, b);
+        EXPECT_EQ(y.value().data == buffer, handed);
+        results[handed] = clone(y.value());
+        tape.backward(linear_form(tape, y));
+        gradients[handed][0] = clone(a.gradient()->view());
+        gradients[handed][1] = b.gradient()->filled() ? clone(b.gradient()->view()) : Matrix();
+      }
+      EXPECT_TRUE(std::ranges::equal(results[0].span(), results[1].span()));
+      for (size_t i = 0; i < 2; ++i)
+        EXPECT_TRUE(std::ranges::equal(gradients[0][i].span(), gradients[1][i].span()));
+    }
 }
 
 TEST(Scale, ByAConstantMatchesDoublePrecision) {

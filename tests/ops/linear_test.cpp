@@ -1,5 +1,6 @@
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
+#include <spex/ops/elementwise.h>
 #include <spex/ops/linear.h>
 
 #include <array>
@@ -73,6 +74,42 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearShapes,
                          testing::Values(Shape{1, 1, 1}, Shape{5, 3, 4}, Shape{300, 17, 8},
                                          Shape{257, 8, 17}, Shape{1000, 32, 56}, Shape{513, 128, 3},
                                          Shape{9000, 4, 4}));
+
+// y + x W + b, y handed over or not: the sum of both, and the gradient passed on to y.
+TEST(AddLinear, MatchesDoublePrecisionForwardAndBackward) {
+  for (auto [rows, in, out] : {Shape{1, 1, 1}, Shape{37, 5, 9}, Shape{1000, 64, 64}})
+    for (bool handed : {false, true}) {
+      Matrix x = random_matrix(rows, in, 1), w = random_matrix(in, out, 2),
+             b = random_matrix(1, out, 3), y = random_matrix(rows, out, 4);
+      Tape tape;
+      Var vx = tape.variable(clone(x)), vw = tape.variable(clone(w)), vb = tape.variable(clone(b)),
+          vy = tape.variable(clone(y));
+      Var doubled = add(tape, vy, vy);
+      const float* buffer = doubled.value().data;
+      Var sum = handed ? add_linear(tape, std::move(doubled), vx, vw, vb)
+                       : add_linear(tape, doubled, vx, vw, vb);
+      EXPECT_EQ(sum.value().data == buffer, handed);
+      Matrix dy = random_matrix(rows, out, 5);
+      Reference expected(x, w, b, dy);
+      std::vector<double> gradient;
+      for (size_t i = 0; i < y.size(); ++i) {
+        expected.y[i] += 2.0 * y.data()[i];
+        gradient.push_back(2.0 * dy.data()[i]);
+      }
+      expect_close(sum.value(), expected.y, "y");
+      tape.backward(sum, clone(dy));
+      expect_close(vx.gradient()->view(), expected.dx, "dx");
+      expect_close(vw.gradient()->view(), expected.dw, "dw");
+      expect_close(vb.gradient()->view(), expected.db, "db");
+      expect_close(vy.gradient()->view(), gradient, "dy");
+    }
+}
+
+TEST(AddLinear, RejectsShapesThatDoNotMatch) {
+  Tape tape;
+  Var x = tape.variable(random_matrix(3, 4, 1)), w = tape.variable(random_matrix(4, 2, 2));
+  EXPECT_THROW(add_linear(tape, x, x, w), Error);
+}
 
 TEST(Linear, GradientMatchesFiniteDifferences) {
   check_gradients(

@@ -39,6 +39,12 @@ Var square(Tape& tape, const Var& x) {
                             });
 }
 
+// A part of x's buffer.
+Var first_half(Tape& tape, const Var& x) {
+  auto part = std::make_shared<Value>(x.value().block(0, x.rows() / 2), x.keep());
+  return tape.result_owning(part, {}, {});
+}
+
 TEST(Tape, AValueThatNoBackwardCapturedDiesWithItsVar) {
   size_t before = activations();
   Tape tape;
@@ -50,6 +56,23 @@ TEST(Tape, AValueThatNoBackwardCapturedDiesWithItsVar) {
   Var z = square(tape, y);
   y = {};
   EXPECT_EQ(activations(), before + 2 * kBytes) << "square keeps its input";
+}
+
+TEST(Tape, ABufferIsTakenOverFromItsOnlyHolder) {
+  Tape tape;
+  Var x = tape.variable(random_matrix(kRows, kCols, 1)), y = twice(tape, x);
+  const float* data = y.value().data;
+  {
+    Var other = y;
+    EXPECT_NE(Tape::buffer_of(y).data(), data) << "somebody else holds it";
+  }
+  Var squared = square(tape, y);
+  EXPECT_NE(Tape::buffer_of(y).data(), data) << "backward needs it";
+  Matrix own = random_matrix(kRows, kCols, 2);
+  EXPECT_NE(Tape::buffer_of(tape.constant(own.view())).data(), own.data()) << "the caller's";
+  EXPECT_NE(Tape::buffer_of(first_half(tape, squared)).data(), squared.value().data) << "a part";
+  data = squared.value().data;
+  EXPECT_EQ(Tape::buffer_of(squared).data(), data);
 }
 
 TEST(Tape, BackwardFreesEachValueAfterItsLastUse) {

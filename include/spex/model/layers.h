@@ -38,6 +38,7 @@ struct Linear {
   explicit operator bool() const { return weight != nullptr; }
   Var operator()(Tape& tape, const Var& x) const;
   Var operator()(Tape& tape, const ModelInput& input) const;
+  Var add_to(Tape& tape, Var y, const Var& x) const;  // y + x W + b
 };
 
 enum class Norm { none, layer, batch, graph };
@@ -82,7 +83,7 @@ Random dropout_random(const Pass& pass, size_t site);
 // dropout(x) in training, x otherwise.
 Var dropped(Tape& tape, const Var& x, double rate, const Pass& pass, size_t site);
 // dropped(relu(x)) and x + dropped(branch), each in one pass over the numbers.
-Var relu_dropped(Tape& tape, const Var& x, double rate, const Pass& pass, size_t site);
+Var relu_dropped(Tape& tape, Var x, double rate, const Pass& pass, size_t site);
 Var add_dropped(Tape& tape, const Var& x, const Var& branch, double rate, const Pass& pass,
                 size_t site);
 

@@ -10,7 +10,10 @@ namespace spex {
 // y = x W + b, W: in x out. `bias` is 1 x out, or an empty Var for none.
 Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias = {});
 
-// The same for sparse features, which are constants: W and b alone get gradients. x must outlive
+// y + x W + b, in the buffer of y if that was handed over.
+Var add_linear(Tape& tape, Var y, const Var& x, const Var& weight, const Var& bias = {});
+
+// x W + b for sparse features, which are constants: W and b alone get gradients. x must outlive
 // the tape.
 Var linear(Tape& tape, const SparseMatrix& x, const Var& weight, const Var& bias = {});
 

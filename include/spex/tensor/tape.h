@@ -59,6 +59,7 @@ class Value {
   ConstMatrixView view() const { return view_; }
 
  private:
+  friend class Tape;
   Matrix matrix_;
   ConstMatrixView view_;
   std::shared_ptr<const Value> whole_;
@@ -78,6 +79,7 @@ class Var {
   const std::shared_ptr<Gradient>& gradient() const { return gradient_; }  // null: none is wanted
 
  private:
+  friend class Tape;
   std::shared_ptr<const Value> value_;
   std::shared_ptr<Gradient> gradient_;
 };
@@ -100,7 +102,13 @@ class Tape {
   // backward must check those that may be. An operation whose backward needs its own output makes
   // the shared value first and captures it.
   using SharedValue = std::shared_ptr<const Value>;
-  static SharedValue share(Matrix value) { return std::make_shared<const Value>(std::move(value)); }
+  static SharedValue share(Matrix value) { return std::make_shared<Value>(std::move(value)); }
+
+  // What an operation may write a result of x's shape to, number by number: the buffer of x, if
+  // that is the only one who holds it (an operation that takes x by value was handed it over), else a
+  // new one. x can be read as before until the result is written.
+  static Matrix buffer_of(const Var& x);
+
   Var result(SharedValue value, std::initializer_list<Var> inputs, Backward backward);
   Var result_owning(SharedValue value, std::initializer_list<Var> inputs, OwningBackward backward);
   Var result(Matrix value, std::initializer_list<Var> inputs, Backward backward) {
