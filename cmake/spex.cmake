@@ -180,7 +180,7 @@ function(spex_tests)
         set(rooms ${SPEX_ALL_ROOMS})
       endif()
       target_link_libraries(test_${name} PRIVATE ${rooms} GTest::gtest_main)
-      gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+      gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS ${name})
       if(name STREQUAL cli)  # its tests run the program
         add_dependencies(test_cli spex)
       else()

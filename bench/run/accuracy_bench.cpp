@@ -193,6 +193,12 @@ std::vector<BenchSet> shared_tasks() {
   return tasks;
 }
 
+std::optional<BenchSet> named(const std::vector<BenchSet>& tasks, const std::string& name) {
+  for (const BenchSet& task : tasks)
+    if (task.name == name) return task;
+  return std::nullopt;
+}
+
 Request parse(int argc, char** argv) {
   Request request;
   for (int i = 1; i < argc; ++i) {
@@ -206,6 +212,8 @@ Request parse(int argc, char** argv) {
       request.tuned = argv[++i];
     else if (word == "--only" && valued)
       request.only = argv[++i];
+    else if (auto known = named(shared_tasks(), word))
+      request.tasks.push_back(*known);
     else
       request.tasks.push_back({fs::path(word).stem().string(), word, ""});
   }
