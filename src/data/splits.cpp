@@ -106,13 +106,21 @@ Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t 
           ascending(all.subspan(counts.validation, counts.test))};
 }
 
-Split without_test(const Split& split, size_t fold) {
+Split without_test(const Split& split, const Labels& labels, size_t fold) {
   if (fold == 0) return {split.train, split.validation, {}};
   std::vector<NodeId> nodes(split.train.begin(), split.train.end());
   nodes.insert(nodes.end(), split.validation.begin(), split.validation.end());
-  nodes = shuffled(nodes, Random(fold, Purpose::split));
-  std::span<const NodeId> all = nodes;
-  return {ascending(all.first(split.train.size())), ascending(all.subspan(split.train.size())), {}};
+  bool classes = labels.task == Task::classes;
+  auto of = [&](NodeId node) { return classes ? static_cast<size_t>(labels.classes[node]) : 0; };
+  std::vector<size_t> wanted(classes ? labels.outputs : 1);
+  for (NodeId node : split.train) ++wanted[of(node)];
+  std::vector<NodeId> train, validation;
+  for (NodeId node : shuffled(nodes, Random(fold, Purpose::split))) {
+    size_t& left = wanted[of(node)];
+    (left > 0 ? train : validation).push_back(node);
+    if (left > 0) --left;
+  }
+  return {ascending(train), ascending(validation), {}};
 }
 
 Split judged_by_halves(const Split& split) {

@@ -172,7 +172,7 @@ bool class_shares_differ(const Labels& labels, const Split& split) {
     statistic += std::pow(train[c] * factor - validation[c] / factor, 2) / both;
     ++freedom;
   }
-  return statistic > freedom + kDeviations * std::sqrt(2 * std::max(0.0, freedom));
+  return freedom > 0 && statistic > freedom + kDeviations * std::sqrt(2 * freedom);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& 
   if (known) return known;
   auto made = std::make_shared<Problem>();
   static_cast<Ground&>(*made) = ground(config);
-  made->split = without_test(choose_split(data_, config.split), division.fold);
+  made->split = without_test(choose_split(data_, config.split), data_.labels, division.fold);
   if (division.halved) halve(made->split, config.split.metric);
   made->preparation = prepared(config.features).preparation;
   made->preparation.targets = target_scaling(data_.labels, made->split, config.features);

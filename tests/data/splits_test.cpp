@@ -133,15 +133,17 @@ TEST(Splits, SharesThatAddUpToLessThanAHundredLeaveNodesOut) {
 }
 
 TEST(Splits, FoldsDivideTrainingAndValidationAnewAndNeverHoldTestNodes) {
-  Split split = random_split(labels(100, 3), parse_ratio("50/30/20"), 5);
-  auto known = all_of(without_test(split));
+  Labels three = labels(100, 3);
+  Split split = random_split(three, parse_ratio("50/30/20"), 5);
+  auto known = all_of(without_test(split, three));
   EXPECT_EQ(known.size(), 80U);
-  EXPECT_TRUE(std::ranges::equal(without_test(split).train, split.train));
-  EXPECT_TRUE(std::ranges::equal(without_test(split).validation, split.validation));
+  EXPECT_TRUE(std::ranges::equal(without_test(split, three).train, split.train));
+  EXPECT_TRUE(std::ranges::equal(without_test(split, three).validation, split.validation));
   std::vector<NodeId> before(split.validation.begin(), split.validation.end());
   for (size_t fold : {1, 2, 3}) {
-    Split other = without_test(split, fold);
+    Split other = without_test(split, three, fold);
     EXPECT_EQ(other.train.size(), 50U);
+    EXPECT_EQ(class_counts(three, other.train.span()), class_counts(three, split.train.span()));
     EXPECT_EQ(all_of(other), known);
     std::vector<NodeId> now(other.validation.begin(), other.validation.end());
     EXPECT_NE(now, before) << "fold " << fold << " is the one before";
@@ -149,13 +151,23 @@ TEST(Splits, FoldsDivideTrainingAndValidationAnewAndNeverHoldTestNodes) {
   }
 }
 
+TEST(Splits, FoldsOfValuesAreDrawnFromAllNodes) {
+  Labels values{Task::regression, 1, {}, share(std::vector<float>(100, 0.0F))};
+  Split split = random_split(values, parse_ratio("50/30/20"), 5);
+  Split other = without_test(split, values, 1);
+  EXPECT_EQ(other.train.size(), 50U);
+  EXPECT_EQ(all_of(other), all_of(without_test(split, values)));
+  EXPECT_FALSE(std::ranges::equal(other.train, split.train));
+}
+
 TEST(Splits, HalvesOfTheValidationNodesAreApartAndHoldNoTestNode) {
-  Split split = random_split(labels(100, 3), parse_ratio("50/31/19"), 5);
+  Labels three = labels(100, 3);
+  Split split = random_split(three, parse_ratio("50/31/19"), 5);
   Split halves = judged_by_halves(split);
   EXPECT_TRUE(std::ranges::equal(halves.train, split.train));
   EXPECT_EQ(halves.validation.size(), 16U);
   EXPECT_EQ(halves.test.size(), 15U);
-  EXPECT_EQ(all_of(halves), all_of(without_test(split)));
+  EXPECT_EQ(all_of(halves), all_of(without_test(split, three)));
   EXPECT_GT(halves.validation[15], halves.test[0]) << "drawn, not cut in the middle";
 }
 

@@ -1,4 +1,6 @@
 // When the trainer evaluates and when it stops, as metrics.csv shows it; and which nodes it is given.
+#include <spex/run/phases.h>
+
 #include <cmath>
 
 #include "run/support.h"
@@ -36,6 +38,29 @@ TEST(Trainer, StopsAfterSoManyEvaluationsWithoutABetterOne) {
   for (size_t i = 0; i < rows.size(); ++i)
     if (rows[i].validation > rows[best].validation) best = i;
   EXPECT_EQ(rows.size() - 1 - best, 3U);
+}
+
+// Half of the training nodes are mines and a fifth of all others: who has learned the former takes
+// too many cells for mines.
+TEST(Trainer, AdaptedClassesAreAsFrequentAsAmongValidationNodes) {
+  Dataset data = small_mines(40);
+  auto last_validation = [&](ClassWeights weights) {
+    Config config("mlp");
+    config.threads = 2;
+    config.split.counts = "100/400/400";
+    config.split.metric = Metric::accuracy;
+    config.final().recipe.class_weights = weights;
+    config.final().recipe.epochs = 100;
+    Problem problem = make_problem(data, config);
+    auto model = config.final().model->make(shape_of(problem, config), 0);
+    double last = 0;
+    TrainerHooks hooks;
+    hooks.on_epoch = [&](const EpochRecord& record) { last = record.validation; };
+    TrainState state;
+    train_phase(config.final(), *model, problem, config, 0, state, hooks);
+    return last;
+  };
+  EXPECT_GT(last_validation(ClassWeights::validation), last_validation(ClassWeights::none) + 0.05);
 }
 
 TEST(SplitOfAProblem, LeavesOutNodesWithoutALabel) {

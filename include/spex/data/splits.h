@@ -31,8 +31,9 @@ struct SplitCounts {
 Split per_class_split(const Labels& labels, const SplitCounts& counts, uint64_t seed);
 
 // The training and validation nodes of a split, no test nodes. Fold 0 has them as they are; the
-// others divide them anew, in equal numbers.
-Split without_test(const Split& split, size_t fold = 0);
+// others divide them anew, in equal numbers, of every class where there are classes: where shares of
+// the two parts differ, they differ in the same way.
+Split without_test(const Split& split, const Labels& labels, size_t fold = 0);
 
 // A split whose validation nodes are divided at random: one half stays, the other takes the place of
 // the test nodes, which are left out.
