@@ -92,12 +92,12 @@ void Objective::adapt(std::span<const NodeId> train, std::span<const NodeId> val
   if (labels_.task != Task::classes) return;
   std::vector<double> here = class_counts(labels_, train);
   std::vector<double> there = class_counts(labels_, validation);
-  double scale = static_cast<double>(train.size()) /
-                 static_cast<double>(validation.size() + labels_.outputs);
+  double scale =
+      static_cast<double>(train.size()) / static_cast<double>(validation.size() + labels_.outputs);
   std::vector<float> shift;
   for (size_t c = 0; c < here.size(); ++c)
-    shift.push_back(
-        here[c] > 0 ? static_cast<float>(-std::log(scale * (there[c] + 1) / here[c])) : 0.0F);
+    shift.push_back(here[c] > 0 ? static_cast<float>(-std::log(scale * (there[c] + 1) / here[c]))
+                                : 0.0F);
   if (outputs_ == 1) shift = {shift[1] - shift[0]};
   shift_ = Matrix(1, outputs_, MemoryTag::parameters);
   std::copy(shift.begin(), shift.end(), shift_.data());
@@ -119,8 +119,7 @@ std::span<const float> Objective::weights_of(std::span<const NodeId> nodes,
 Var Objective::loss(Tape& tape, const Var& outputs, std::span<const NodeId> nodes,
                     std::span<const NodeId> rows, std::span<const float> row_weights) {
   Var logits = outputs;
-  if (!shift_.empty())
-    logits = add_row(tape, outputs, tape.constant(std::as_const(shift_).view()));
+  if (!shift_.empty()) logits = add_row(tape, outputs, tape.constant(std::as_const(shift_).view()));
   std::span<const float> weights = weights_of(nodes, row_weights, logits.rows());
   if (nodes.empty())
     return loss_on(tape, logits, labels_.classes.span(), targets(learned_), rows, weights);

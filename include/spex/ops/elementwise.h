@@ -1,4 +1,5 @@
-// Operations that treat every number alike, or every number of a column.
+// Operations that treat every number alike, or every number of a column. Those that take their first
+// input by value write to its buffer, if it was handed over: relu(tape, std::move(x)).
 #pragma once
 
 #include <spex/core/random.h>
