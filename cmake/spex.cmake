@@ -65,8 +65,9 @@ endfunction()
 # called *.simd.cpp is compiled once per instruction set, with SPEX_ISA naming the namespace it fills; one
 # called *.exact.simd.cpp gives the same bits on all of them, so nothing is fused in it. CONTROL: the room
 # says what is computed and others compute it, so that compiling it quickly (-O1, a third less; of the sanitizers
-# not those for pointers, which take as long again: the address sanitizer stops at most of these) counts more. TOGETHER: a few files are compiled as one, since each
-# would compile the same templates anew; names in their anonymous namespaces must differ.
+# not those for pointers, which take as long again: the address sanitizer stops at most of these) counts more.
+# TOGETHER: a few files are compiled as one, since each would compile the same templates anew; names in
+# their anonymous namespaces must differ.
 function(spex_room name)
   cmake_parse_arguments(ARG "CONTROL;TOGETHER" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/${name}/*.cpp)

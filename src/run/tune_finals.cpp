@@ -4,7 +4,9 @@
 #include <spex/core/log.h>
 #include <spex/run/halving.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "run/moments.h"

@@ -87,7 +87,7 @@ void Objective::balance(std::span<const NodeId> train) {
         count > 0 ? static_cast<float>(static_cast<double>(train.size()) / (present * count)) : 1);
 }
 
-// One is added to every count of validation nodes: a class that few of them miss may exist.
+// One is added to every count of validation nodes: a class that none of a few nodes has may exist.
 void Objective::adapt(std::span<const NodeId> train, std::span<const NodeId> validation) {
   if (labels_.task != Task::classes) return;
   std::vector<double> here = class_counts(labels_, train);
