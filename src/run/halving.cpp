@@ -63,7 +63,7 @@ size_t choose_winner(const std::vector<std::vector<double>>& validation) {
     std::vector<double> gains = validation[f];
     for (size_t i = 0; i < gains.size(); ++i) gains[i] -= validation[0].at(i);
     Moments gain = moments(gains);
-    bool beyond_noise = gains.size() > 1 && gain.mean > 2 * gain.error;
+    bool beyond_noise = gains.size() > 1 && gain.mean > gain.error;
     if (!beyond_noise || !(gain.mean > best)) continue;
     best = gain.mean;
     winner = f;

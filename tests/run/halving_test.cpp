@@ -56,7 +56,8 @@ TEST(Halving, TheDefaultIsKeptUnlessItIsBeatenByMoreThanTheNoise) {
   std::vector<double> start = {0.50, 0.60, 0.70, 0.80};
   std::vector<double> noisy = {0.62, 0.55, 0.82, 0.72}, sure = {0.52, 0.61, 0.72, 0.82};
   EXPECT_EQ(choose_winner({start, noisy}), 0U) << "a higher mean, within the noise";
-  EXPECT_EQ(choose_winner({start, {0.55, 0.60, 0.73, 0.80}}), 0U) << "1.6 standard errors";
+  EXPECT_EQ(choose_winner({start, {0.55, 0.57, 0.73, 0.78}}), 0U) << "0.4 standard errors";
+  EXPECT_EQ(choose_winner({start, {0.55, 0.60, 0.73, 0.80}}), 1U) << "1.6 standard errors";
   EXPECT_EQ(choose_winner({start, noisy, sure}), 2U) << "a smaller gain, but a sure one";
   EXPECT_EQ(choose_winner({start, {0.62, 0.71, 0.82, 0.92}, sure}), 1U) << "the larger of two";
   EXPECT_EQ(choose_winner({{0.5}, {0.9}}), 0U) << "one training tells nothing of noise";
