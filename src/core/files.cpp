@@ -5,8 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <streambuf>
 #include <vector>
 
@@ -115,6 +119,16 @@ void sync_folder(const std::filesystem::path& path) {
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
+// The mapped files of this process: where each begins, and its bytes.
+struct Mappings {
+  std::mutex mutex;
+  std::map<const std::byte*, size_t> bytes;
+};
+Mappings& mappings() {
+  static auto* all = new Mappings;  // leaked on purpose: files with static storage outlive it
+  return *all;
+}
+
 }  // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
@@ -130,13 +144,31 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   if (size > 0) {
     start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
     if (start == MAP_FAILED) fail("cannot map {}: {}", path.string(), std::strerror(errno));
+    std::lock_guard lock(mappings().mutex);
+    mappings().bytes.emplace(static_cast<const std::byte*>(start), size);
   }
   return std::shared_ptr<const MappedFile>(
       new MappedFile(path, {static_cast<const std::byte*>(start), size}));
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (bytes_.empty()) return;
+  std::lock_guard lock(mappings().mutex);
+  mappings().bytes.erase(bytes_.data());
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+// The pages stay in the system's cache; if it does not want them back, nothing is lost.
+void give_back_pages(std::span<const std::byte> bytes) {
+  constexpr uintptr_t kPage = uintptr_t{1} << 16;  // they are 4 to 64 KiB
+  std::lock_guard lock(mappings().mutex);
+  auto file = mappings().bytes.upper_bound(bytes.data());
+  if (file == mappings().bytes.begin()) return;
+  --file;
+  if (bytes.data() + bytes.size() > file->first + file->second) return;
+  auto begin = (std::bit_cast<uintptr_t>(bytes.data()) + kPage - 1) / kPage * kPage;
+  auto end = std::bit_cast<uintptr_t>(bytes.data() + bytes.size()) / kPage * kPage;
+  if (begin < end) ::madvise(std::bit_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -3,6 +3,7 @@
 #include <spex/core/error.h>
 #include <spex/core/log.h>
 #include <spex/core/threads.h>
+#include <spex/data/feature_columns.h>
 #include <spex/data/validate.h>
 #include <spex/graph/builder.h>
 
@@ -11,7 +12,7 @@
 namespace spex {
 namespace {
 
-constexpr size_t kRows = 4096;  // rows per block of a parallel loop
+constexpr size_t kDraftRows = 4096;  // rows per block of a parallel loop
 
 SparseMatrix to_sparse(std::span<const float> values, size_t rows, size_t cols, size_t nonzeros) {
   Buffer<uint64_t> offsets(rows + 1, MemoryTag::features);
@@ -31,22 +32,13 @@ SparseMatrix to_sparse(std::span<const float> values, size_t rows, size_t cols, 
   return {rows, cols, std::move(offsets), std::move(columns), std::move(kept)};
 }
 
-DenseFeatures to_dense(const SparseMatrix& matrix) {
-  Buffer<float> values(matrix.rows * matrix.cols, MemoryTag::features);
-  std::fill(values.begin(), values.end(), 0.0F);
-  for (size_t row = 0; row < matrix.rows; ++row)
-    for (uint64_t e = matrix.offsets[row]; e < matrix.offsets[row + 1]; ++e)
-      values[row * matrix.cols + matrix.columns[e]] = matrix.values[e];
-  return {matrix.rows, matrix.cols, std::move(values)};
-}
-
 bool stays_sparse(size_t nonzeros, size_t rows, size_t cols) {
   return cols >= kSparseFromCols &&
          static_cast<double>(nonzeros) < kSparseBelow * static_cast<double>(rows) * cols;
 }
 
 size_t count_nonzeros(std::span<const float> values) {
-  return parallel_sum(values.size(), kRows * 16, size_t{0}, [&](size_t b, size_t e) {
+  return parallel_sum(values.size(), kDraftRows * 16, size_t{0}, [&](size_t b, size_t e) {
     return static_cast<size_t>(
         std::count_if(values.data() + b, values.data() + e, [](float v) { return v != 0.0F; }));
   });

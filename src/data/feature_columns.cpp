@@ -8,12 +8,12 @@
 namespace spex {
 namespace {
 
-constexpr size_t kRows = 1024;
+constexpr size_t kCopiedRows = 1024;
 
 Features beside(const DenseFeatures& given, ConstMatrixView columns) {
   size_t width = given.cols + columns.cols;
   Buffer<float> values(columns.rows * width, MemoryTag::features);
-  parallel_for(columns.rows, kRows, [&](size_t begin, size_t end) {
+  parallel_for(columns.rows, kCopiedRows, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r) {
       if (given.cols > 0) std::copy_n(given.view().row(r), given.cols, &values[r * width]);
       std::copy_n(columns.row(r), columns.cols, &values[r * width + given.cols]);
@@ -33,7 +33,7 @@ SparseMatrix followed_by(const SparseMatrix& given, size_t cols, const More& mor
     offsets[r + 1] = offsets[r] + given.offsets[r + 1] - given.offsets[r] + more.count;
   Buffer<uint32_t> columns(offsets[given.rows], MemoryTag::features);
   Buffer<float> values(offsets[given.rows], MemoryTag::features);
-  parallel_for(given.rows, kRows, [&](size_t begin, size_t end) {
+  parallel_for(given.rows, kCopiedRows, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r) {
       size_t from = given.offsets[r], count = given.offsets[r + 1] - from, to = offsets[r];
       std::copy_n(given.columns.begin() + from, count, &columns[to]);
@@ -82,6 +82,17 @@ SparseMatrix to_sparse(const DenseFeatures& given) {
 }
 
 }  // namespace
+
+DenseFeatures to_dense(const SparseMatrix& sparse) {
+  Buffer<float> values(sparse.rows * sparse.cols, MemoryTag::features);
+  parallel_for(sparse.rows, kCopiedRows, [&](size_t begin, size_t end) {
+    std::fill(&values[begin * sparse.cols], &values[end * sparse.cols], 0.0F);
+    for (size_t r = begin; r < end; ++r)
+      for (uint64_t e = sparse.offsets[r]; e < sparse.offsets[r + 1]; ++e)
+        values[r * sparse.cols + sparse.columns[e]] = sparse.values[e];
+  });
+  return {sparse.rows, sparse.cols, std::move(values)};
+}
 
 Features with_columns(const Features& features, ConstMatrixView columns) {
   if (const auto* dense = std::get_if<DenseFeatures>(&features)) return beside(*dense, columns);

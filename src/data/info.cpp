@@ -7,7 +7,7 @@
 namespace spex {
 namespace {
 
-constexpr size_t kRows = size_t{1} << 13;
+constexpr size_t kInfoRows = size_t{1} << 13;
 constexpr size_t kItems = size_t{1} << 18;
 
 // What one walk over the edges counts.
@@ -36,12 +36,13 @@ void count_row(EdgeCounts& counts, const CsrGraph& graph, std::span<const int32_
 
 void describe_edges(DatasetInfo& info, const Dataset& dataset) {
   const CsrGraph& graph = dataset.graph;
-  EdgeCounts counts = parallel_sum(info.nodes, kRows, EdgeCounts{}, [&](size_t begin, size_t end) {
-    EdgeCounts part;
-    for (size_t node = begin; node < end; ++node)
-      count_row(part, graph, dataset.labels.classes.span(), node);
-    return part;
-  });
+  EdgeCounts counts =
+      parallel_sum(info.nodes, kInfoRows, EdgeCounts{}, [&](size_t begin, size_t end) {
+        EdgeCounts part;
+        for (size_t node = begin; node < end; ++node)
+          count_row(part, graph, dataset.labels.classes.span(), node);
+        return part;
+      });
   info.self_loops = counts.self_loops;
   info.homophily_edges = counts.labelled;
   if (counts.labelled > 0)

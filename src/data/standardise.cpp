@@ -1,15 +1,15 @@
 #include <spex/core/error.h>
 #include <spex/core/threads.h>
+#include <spex/data/feature_columns.h>
 #include <spex/data/standardise.h>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 namespace spex {
 namespace {
 
-constexpr size_t kRows = 4096;
+constexpr size_t kScaledRows = 4096;
 
 // Sums over rows, per column; of NaN, which is missing, nothing.
 struct Sums {
@@ -30,7 +30,7 @@ struct Sums {
 // The sums of term(column, value) over all rows that value(row, column) tells.
 template <class Value, class Term>
 Sums sum_columns(size_t rows, size_t columns, Value value, Term term) {
-  return parallel_sum(rows, kRows, Sums(columns), [&](size_t begin, size_t end) {
+  return parallel_sum(rows, kScaledRows, Sums(columns), [&](size_t begin, size_t end) {
     Sums part(columns);
     for (size_t r = begin; r < end; ++r)
       for (size_t c = 0; c < columns; ++c) {
@@ -80,17 +80,6 @@ float scaled_value(float value, const ColumnScaling& scaling, size_t column) {
   return static_cast<float>((value - mean) * scaling.scale[column]);
 }
 
-DenseFeatures to_dense(const SparseMatrix& sparse) {
-  Matrix values = Matrix::zeros(sparse.rows, sparse.cols, MemoryTag::features);
-  parallel_for(sparse.rows, kRows, [&](size_t begin, size_t end) {
-    for (size_t r = begin; r < end; ++r)
-      for (uint64_t e = sparse.offsets[r]; e < sparse.offsets[r + 1]; ++e)
-        values(r, sparse.columns[e]) = sparse.values[e];
-  });
-  auto keep = std::make_shared<Matrix>(std::move(values));
-  return {sparse.rows, sparse.cols, {keep->span(), keep}};
-}
-
 }  // namespace
 
 ColumnScaling measure_rows(std::span<const float> rows, size_t width) {
@@ -105,7 +94,7 @@ Buffer<float> scaled_rows(std::span<const float> rows, const ColumnScaling& scal
   require(width > 0 && rows.size() % width == 0, "{} values cannot be scaled by {} columns",
           rows.size(), width);
   Buffer<float> out(rows.size(), tag);
-  parallel_for(rows.size() / width, kRows, [&](size_t begin, size_t end) {
+  parallel_for(rows.size() / width, kScaledRows, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r)
       for (size_t c = 0; c < width; ++c)
         out[r * width + c] = scaled_value(rows[r * width + c], scaling, c);
@@ -130,7 +119,7 @@ Features scaled(const Features& features, const ColumnScaling& scaling) {
   const auto& sparse = std::get<SparseMatrix>(features);
   if (!scaling.mean.empty()) return scaled(to_dense(sparse), scaling);
   Buffer<float> values(sparse.nonzeros(), MemoryTag::features);
-  parallel_for(values.size(), kRows * 16, [&](size_t begin, size_t end) {
+  parallel_for(values.size(), kScaledRows * 16, [&](size_t begin, size_t end) {
     for (size_t e = begin; e < end; ++e)
       values[e] = scaled_value(sparse.values[e], scaling, sparse.columns[e]);
   });

@@ -9,7 +9,7 @@ namespace spex {
 namespace {
 
 constexpr size_t kItems = size_t{1} << 18;  // values per block of a parallel loop
-constexpr size_t kRows = size_t{1} << 13;
+constexpr size_t kCheckedRows = size_t{1} << 13;
 
 // The first index in [0, count) that `bad` holds for, or count. Looks at whole blocks without
 // branching, since almost always nothing is bad.
@@ -46,7 +46,7 @@ uint64_t mix(uint64_t x) {
 // The sum of a hash of (u, v) less the hash of (v, u) over all edges is zero when each edge has its
 // twin, and almost surely not when one lacks it. It needs no search.
 bool is_symmetric(const CsrGraph& graph) {
-  return 0 == parallel_sum(graph.nodes(), kRows, uint64_t{0}, [&](size_t begin, size_t end) {
+  return 0 == parallel_sum(graph.nodes(), kCheckedRows, uint64_t{0}, [&](size_t begin, size_t end) {
            uint64_t sum = 0;
            for (uint64_t u = begin; u < end; ++u)
              for (uint64_t v : graph.row(u)) sum += mix(u << 32 | v) - mix(v << 32 | u);
@@ -93,7 +93,7 @@ void check(const SparseMatrix& features, size_t nodes, const std::string& source
   require(features.offsets.size() == nodes + 1 && features.values.size() == features.columns.size(),
           "{}: the parts of its sparse features differ in length", source);
   check_offsets(features.offsets.span(), features.nonzeros(), "features", source);
-  parallel_for(nodes, kRows, [&](size_t begin, size_t end) {
+  parallel_for(nodes, kCheckedRows, [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) {
       int64_t last = -1;
       for (uint64_t e = features.offsets[row]; e < features.offsets[row + 1]; ++e) {

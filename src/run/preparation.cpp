@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <spex/core/error.h>
+#include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/data/feature_columns.h>
 #include <spex/data/fingerprint.h>
@@ -7,6 +8,8 @@
 #include <spex/run/preparation.h>
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace spex {
 namespace {
@@ -71,7 +74,9 @@ ColumnScaling or_nothing(ColumnScaling scaling) {
 
 void scale_edges(Dataset& data, const ColumnScaling& scaling) {
   if (scaling.scale.empty() || scaling.scale.size() != data.edge_feature_count) return;
-  data.edge_features = scaled_rows(data.edge_features.span(), scaling, MemoryTag::graph);
+  SharedArray<float> given = std::exchange(
+      data.edge_features, scaled_rows(data.edge_features.span(), scaling, MemoryTag::graph));
+  give_back_pages(std::as_bytes(given.span()));
 }
 
 std::vector<Structure> parts_of(const Preparation& preparation) {
@@ -87,7 +92,10 @@ Features as_given(const Dataset& data) {
 
 // `made` are the columns of the structure.
 Features combined(const Dataset& data, const Preparation& preparation, const Matrix& made) {
-  Features features = scaled(as_given(data), preparation.features);
+  Features given = as_given(data), features = scaled(given, preparation.features);
+  if (const auto* dense = std::get_if<DenseFeatures>(&given);
+      dense && !preparation.features.scale.empty())
+    give_back_pages(std::as_bytes(dense->values.span()));
   if (!preparation.made.scale.empty()) {
     Buffer<float> values = scaled_rows(made.span(), preparation.made, MemoryTag::features);
     features = with_columns(features, {values.data(), made.rows(), made.cols(), made.cols()});

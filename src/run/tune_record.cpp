@@ -110,7 +110,7 @@ std::string to_table(const Tuning& tuning) {
   }
   text += tuning.winner == 0
               ? "** the default is kept: no trial beats it by more than the noise\n"
-              : "** the winner: better than the default by more than two standard errors of the "
+              : "** the winner: better than the default by more than the standard error of the "
                 "paired differences\n";
   if (!std::isnan(tuning.test_mean))
     text += fmt::format("its test {}: {} ± {}\n", tuning.metric,

@@ -21,6 +21,11 @@ void reference_row(std::vector<float>& out, Reference reference, const ScoreSet&
 std::vector<std::string> sample_names(const ScoreSet& set);
 std::vector<size_t> sample_sizes(const ScoreSet& set);
 
+struct NodeScratch {
+  Cloud cloud;
+  std::vector<float> row;
+};
+
 // The vectors of one node in one layer, of all groups, and their distances.
 void measure_node(Cloud& cloud, std::vector<float>& scratch, const ScoreSet& set, size_t layer,
                   NodeId node);

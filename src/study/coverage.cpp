@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kNearest = 5;
 constexpr double kHigh = 0.5;
 constexpr size_t kMetrics = 4;
-const std::array<const char*, kMetrics> kNames = {"precision", "recall", "density", "coverage"};
+const std::array<const char*, kMetrics> kMetricNames = {"precision", "recall", "density",
+                                                        "coverage"};
 
 // Values of every node and layer, by group and metric: [group][metric][row * layers + layer].
 using Values = std::vector<std::array<std::vector<double>, kMetrics>>;
@@ -49,7 +50,7 @@ Values measure(const ScoreSet& set, size_t k) {
   return values;
 }
 
-void study_set(StudyRecord& record, const ScoreSet& set, size_t k) {
+void study_coverage_of(StudyRecord& record, const ScoreSet& set, size_t k) {
   std::vector<std::string> names = sample_names(set);
   std::vector<size_t> others = others_of(set);
   Values values = measure(set, k);
@@ -61,7 +62,7 @@ void study_set(StudyRecord& record, const ScoreSet& set, size_t k) {
     for (size_t m = 0; m < kMetrics; ++m) {
       const std::vector<double>& all = values[g][m];
       means[m] = moments(all).mean;
-      record.table.add({std::string(name(set.scenario)), names[others[g]], kNames[m]},
+      record.table.add({std::string(name(set.scenario)), names[others[g]], kMetricNames[m]},
                        {means[m], quantile(all, 0.25), quantile(all, 0.5), quantile(all, 0.75)});
     }
     bool is_width = others[g] < set.widths.size();
@@ -97,7 +98,7 @@ StudyRecord study_coverage(const StudyRequest& request) {
   StudyRecord record;
   record.table.names = {"edges", "sample", "metric"};
   record.table.values = {"mean", "lower quartile", "median", "upper quartile"};
-  for (const ScoreSet& set : sets) study_set(record, set, k);
+  for (const ScoreSet& set : sets) study_coverage_of(record, set, k);
   StudyFigure figure;
   figure.title = fmt::format("How well samples reproduce width {}", request.widths.back());
   figure.sentence = "The mean over nodes and layers; bars span the middle half of them.";

@@ -11,7 +11,7 @@ namespace spex {
 namespace {
 
 constexpr size_t kTypes = 3;
-const std::array<const char*, kTypes> kNames = {"graph", "expander", "self-loop"};
+const std::array<const char*, kTypes> kTypeNames = {"graph", "expander", "self-loop"};
 constexpr double kUsed = 0.05;
 
 std::array<double, kTypes> edges_by_type(const ScoreSet& set) {
@@ -63,12 +63,12 @@ StudyRecord study_edge_types(const StudyRequest& request) {
         double each = edges[t] > 0 ? m.mean * rows / edges[t] : 0.0;
         share[t] += m.mean / static_cast<double>(set.layers);
         per_edge[t] += each / static_cast<double>(set.layers);
-        record.table.add({label, fmt::format("layer {}", l + 1), kNames[t]},
+        record.table.add({label, fmt::format("layer {}", l + 1), kTypeNames[t]},
                          {m.mean, m.mean - m.deviation, m.mean + m.deviation, each});
       }
     }
     for (size_t t = 0; t < kTypes; ++t)
-      record.table.add({label, "all layers", kNames[t]},
+      record.table.add({label, "all layers", kTypeNames[t]},
                        {share[t], share[t], share[t], per_edge[t]});
     graph_more &= per_edge[0] > per_edge[1];
     least_used = std::min(least_used, share[1]);

@@ -13,20 +13,15 @@ namespace {
 constexpr double kFar = 0.5;     // "far nearer": at most this share of the references' distance
 constexpr double kClose = 0.25;  // "already close"
 
-struct Scratch {
-  Cloud cloud;
-  std::vector<float> row;
-};
-
 // [layer][group a][group b], a < b; the mean over nodes.
 std::vector<double> distances(const ScoreSet& set) {
   size_t groups = sample_sizes(set).size(), pairs = groups * groups;
   std::vector<double> mean = sum_over_rows(
       set, set.layers * pairs,
       [&] {
-        return Scratch{Cloud(sample_sizes(set)), {}};
+        return NodeScratch{Cloud(sample_sizes(set)), {}};
       },
-      [&](std::vector<double>& sums, NodeId node, Scratch& scratch) {
+      [&](std::vector<double>& sums, NodeId node, NodeScratch& scratch) {
         for (size_t l = 0; l < set.layers; ++l) {
           measure_node(scratch.cloud, scratch.row, set, l, node);
           for (size_t a = 0; a < groups; ++a)

@@ -38,7 +38,7 @@ LayerEntropy layer_entropy(const ScoreSet& set, const WidthScores& width, size_t
   return {moments(nats), moments(relative)};
 }
 
-void study_set(StudyRecord& record, const ScoreSet& set) {
+void study_entropy_of(StudyRecord& record, const ScoreSet& set) {
   std::vector<double> by_width;  // the mean over layers
   bool first_highest = true;
   std::string numbers;
@@ -77,7 +77,7 @@ StudyRecord study_entropy(const StudyRequest& request) {
   StudyRecord record;
   record.table.names = {"edges", "width"};
   record.table.values = {"layer", "entropy", "low", "high", "entropy / ln(degree)"};
-  for (const ScoreSet& set : sets) study_set(record, set);
+  for (const ScoreSet& set : sets) study_entropy_of(record, set);
   StudyFigure figure;
   figure.title = "Entropy of attention by layer";
   figure.sentence = "The mean over nodes and seeds; bars are one standard deviation over seeds.";

@@ -15,8 +15,8 @@ namespace spex {
 namespace {
 
 constexpr size_t kTargets = 10;
-constexpr size_t kLayers = 4;
-const std::vector<size_t> kDegrees = {2, 5, 10};
+constexpr size_t kExpandedLayers = 4;
+const std::vector<size_t> kSampleDegrees = {2, 5, 10};
 constexpr size_t kJudged = 5;  // the degree of the findings
 constexpr double kNearlyAll = 0.95, kFewer = 0.5, kInterval = 1.96;
 
@@ -36,7 +36,7 @@ std::vector<double> expand_all(const AttentionGraph& graph, const std::vector<No
   std::vector<NodeId> needed = targets;
   for (NodeId node : targets) seen[node] = 1;
   std::vector<double> counts = {static_cast<double>(needed.size())};
-  for (size_t begin = 0, l = 0; l < kLayers; ++l) {
+  for (size_t begin = 0, l = 0; l < kExpandedLayers; ++l) {
     size_t end = needed.size();
     for (; begin < end; ++begin)
       for (EdgeOffset e = graph.offsets[needed[begin]]; e < graph.offsets[needed[begin] + 1]; ++e)
@@ -51,7 +51,8 @@ std::vector<double> expand_sampled(BatchBuilder& builder, const std::vector<Node
                                    uint32_t draw) {
   Batch batch = builder.build(targets, draw);
   std::vector<double> counts = {static_cast<double>(targets.size())};
-  for (size_t l = kLayers; l-- > 0;) counts.push_back(static_cast<double>(batch.layers[l].sources));
+  for (size_t l = kExpandedLayers; l-- > 0;)
+    counts.push_back(static_cast<double>(batch.layers[l].sources));
   return counts;
 }
 
@@ -59,12 +60,12 @@ std::vector<double> expand_sampled(BatchBuilder& builder, const std::vector<Node
 template <class Expand>
 double add_rows(StudyTable& table, const std::string& way, size_t draws, size_t nodes,
                 Expand expand) {
-  std::vector<std::vector<double>> by_layer(kLayers + 1);
+  std::vector<std::vector<double>> by_layer(kExpandedLayers + 1);
   for (size_t draw = 0; draw < draws; ++draw) {
     std::vector<double> counts = expand(draw_targets(nodes, draw), static_cast<uint32_t>(draw));
-    for (size_t l = 0; l <= kLayers; ++l) by_layer[l].push_back(counts[l]);
+    for (size_t l = 0; l <= kExpandedLayers; ++l) by_layer[l].push_back(counts[l]);
   }
-  for (size_t l = 0; l <= kLayers; ++l) {
+  for (size_t l = 0; l <= kExpandedLayers; ++l) {
     Moments m = moments(by_layer[l]);
     double half = kInterval * m.deviation / std::sqrt(static_cast<double>(draws));
     table.add({way}, {static_cast<double>(l), m.mean, m.mean - half, m.mean + half,
@@ -77,7 +78,7 @@ double add_rows(StudyTable& table, const std::string& way, size_t draws, size_t 
 
 StudyRecord study_expansion(const StudyRequest& request) {
   Config config = request.config;
-  config.options<EstimatorOptions>("estimator").layers = kLayers;
+  config.options<EstimatorOptions>("estimator").layers = kExpandedLayers;
   Problem problem =
       problem_with_scores(request.data, config, request.out / "estimator-4-layers", request.hooks);
   size_t nodes = problem.data.nodes();
@@ -87,8 +88,8 @@ StudyRecord study_expansion(const StudyRequest& request) {
   double weighted = 0, uniform = 0;
   for (Sampling sampling : {Sampling::weighted, Sampling::uniform}) {
     Sampler sampler(problem.attention, &problem.scores, sampling, config.seed);
-    for (size_t degree : kDegrees) {
-      BatchBuilder builder(sampler, std::vector<size_t>(kLayers, degree), false);
+    for (size_t degree : kSampleDegrees) {
+      BatchBuilder builder(sampler, std::vector<size_t>(kExpandedLayers, degree), false);
       double reached = add_rows(record.table, fmt::format("{} {}", degree, name(sampling)),
                                 request.seeds, nodes, [&](const auto& targets, uint32_t draw) {
                                   return expand_sampled(builder, targets, draw);
@@ -102,14 +103,14 @@ StudyRecord study_expansion(const StudyRequest& request) {
   auto total = static_cast<double>(nodes);
   record.findings = {
       {"with all edges the neighbourhood soon is the whole graph",
-       fmt::format("{} layers back it has at least {:.0f}% of the nodes", kLayers,
+       fmt::format("{} layers back it has at least {:.0f}% of the nodes", kExpandedLayers,
                    100 * kNearlyAll),
        fmt::format("{:.1f}%", 100 * all / total), all >= kNearlyAll * total},
       {"sampled neighbourhoods stay small",
        fmt::format(
            "{} layers back, with {} neighbours drawn by scores, they have less than half as "
            "many nodes",
-           kLayers, kJudged),
+           kExpandedLayers, kJudged),
        fmt::format("{:.0f} drawn by scores, {:.0f} drawn uniformly, {:.0f} with all edges",
                    weighted, uniform, all),
        weighted < kFewer * all}};

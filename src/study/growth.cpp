@@ -15,12 +15,12 @@
 namespace spex {
 namespace {
 
-constexpr size_t kWidth = 64, kLayers = 2, kDegree = 5, kFeatures = 64, kClasses = 10;
+constexpr size_t kWidth = 64, kGrowthLayers = 2, kDegree = 5, kFeatures = 64, kClasses = 10;
 constexpr double kAverage = 20;
 constexpr size_t kSizes = 6;            // each twice the one before
 constexpr size_t kDensities = 5;        // of a graph with the second-smallest number of nodes
 constexpr size_t kLeastNodes = 12'800;  // or the densest graph would have too few pairs of nodes
-constexpr double kSlack = 0.1;
+constexpr double kGrowthSlack = 0.1;
 
 const std::array<const char*, 4> kNetworks = {"GCN", "Exphormer", "estimator", "Spexphormer"};
 
@@ -31,7 +31,7 @@ Config network_config(const std::string& model) {
     settings.insert(settings.end(), {fmt::format("{}.degrees=[{},{}]", model, kDegree, kDegree),
                                      model + ".heads=1", "estimator.width=8"});
   else
-    settings.push_back(fmt::format("{}.layers={}", model, kLayers));
+    settings.push_back(fmt::format("{}.layers={}", model, kGrowthLayers));
   if (model == "exphormer") settings.push_back(model + ".heads=1");
   for (const std::string& setting : settings) apply_setting(config, setting);
   tell_scorers(config);
@@ -114,8 +114,8 @@ StudyRecord study_growth(const StudyRequest& request) {
   record.findings = {
       {"with the average degree fixed, memory grows in proportion to the graph",
        fmt::format("for every network the exponent of peak bytes over edges is at most {}",
-                   1 + kSlack),
-       exponents(nodes.bytes), largest <= 1 + kSlack},
+                   1 + kGrowthSlack),
+       exponents(nodes.bytes), largest <= 1 + kGrowthSlack},
       {"as a graph grows denser, Spexphormer's time grows less than a GCN's",
        "the exponent of its seconds over edges is below the GCN's, at a fixed number of nodes",
        exponents(density.seconds), density.seconds[3] < density.seconds[0]},
@@ -146,7 +146,7 @@ StudyRecord study_growth(const StudyRequest& request) {
           "neighbours a layer, an expander of degree 30 for all but the GCN; whole graph at "
           "once; the median of {} training epochs, where the paper times a forward pass of "
           "one layer.",
-          kFeatures, kLayers, kWidth, kDegree, request.seeds),
+          kFeatures, kGrowthLayers, kWidth, kDegree, request.seeds),
       "Peak bytes are of counted buffers, the graph and the scores in memory included: drawing "
       "from "
       "all edges needs them there, or in a mapped file, which is not counted."};

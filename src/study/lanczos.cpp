@@ -10,10 +10,10 @@ namespace spex {
 namespace {
 
 using Vector = std::vector<double>;
-constexpr size_t kBlock = 4096;
+constexpr size_t kVectorBlock = 4096;
 
 double dot(const Vector& a, const Vector& b) {
-  return parallel_sum(a.size(), kBlock, 0.0, [&](size_t begin, size_t end) {
+  return parallel_sum(a.size(), kVectorBlock, 0.0, [&](size_t begin, size_t end) {
     double part = 0;
     for (size_t i = begin; i < end; ++i) part += a[i] * b[i];
     return part;
@@ -22,7 +22,7 @@ double dot(const Vector& a, const Vector& b) {
 
 // y += factor x
 void add(Vector& y, double factor, const Vector& x) {
-  parallel_for(y.size(), kBlock, [&](size_t begin, size_t end) {
+  parallel_for(y.size(), kVectorBlock, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) y[i] += factor * x[i];
   });
 }
@@ -31,13 +31,13 @@ void scale(Vector& y, double factor) {
   for (double& value : y) value *= factor;
 }
 
-struct Estimate {
+struct LargestValue {
   double value;
   double residual;  // some eigenvalue is this close to `value`
 };
 
 // Of the tridiagonal matrix; the last entry of `beside` leads out of it.
-Estimate estimate(const Vector& diagonal, const Vector& beside) {
+LargestValue estimate(const Vector& diagonal, const Vector& beside) {
   auto k = static_cast<Eigen::Index>(diagonal.size());
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
   solver.computeFromTridiagonal(Eigen::Map<const Eigen::VectorXd>(diagonal.data(), k),
@@ -65,7 +65,7 @@ double largest_eigenvalue(size_t size, const Operator& apply, const LanczosOptio
     add(next, -diagonal.back(), now);
     leave_out(next);
     beside.push_back(std::sqrt(dot(next, next)));
-    Estimate e = estimate(diagonal, beside);
+    LargestValue e = estimate(diagonal, beside);
     bool exhausted = beside.back() <= 1e-12 * (std::abs(e.value) + beside.front());
     if (exhausted || e.residual <= options.tolerance * std::abs(e.value) ||
         diagonal.size() >= options.most_steps)

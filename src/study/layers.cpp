@@ -9,12 +9,7 @@
 namespace spex {
 namespace {
 
-constexpr double kFactor = 2.0;
-
-struct Scratch {
-  Cloud cloud;
-  std::vector<float> row;
-};
+constexpr double kFirstLayerFactor = 2.0;
 
 // [layer a][layer b], a < b; the mean over nodes.
 std::vector<double> distances(const ScoreSet& set, const WidthScores& width) {
@@ -22,9 +17,9 @@ std::vector<double> distances(const ScoreSet& set, const WidthScores& width) {
   std::vector<double> mean = sum_over_rows(
       set, set.layers * set.layers,
       [&] {
-        return Scratch{Cloud(sizes), {}};
+        return NodeScratch{Cloud(sizes), {}};
       },
-      [&](std::vector<double>& sums, NodeId node, Scratch& scratch) {
+      [&](std::vector<double>& sums, NodeId node, NodeScratch& scratch) {
         Cloud& cloud = scratch.cloud;
         cloud.start(set.graph.offsets[node + 1] - set.graph.offsets[node]);
         for (size_t l = 0; l < set.layers; ++l)
@@ -41,7 +36,7 @@ std::vector<double> distances(const ScoreSet& set, const WidthScores& width) {
   return mean;
 }
 
-void study_set(StudyRecord& record, const ScoreSet& set) {
+void study_layers_of(StudyRecord& record, const ScoreSet& set) {
   bool agrees = true;
   std::string numbers;
   for (const WidthScores& width : set.widths) {
@@ -59,7 +54,7 @@ void study_set(StudyRecord& record, const ScoreSet& set) {
     auto others = static_cast<double>(set.layers - 1);
     first /= others;
     later /= others * (others - 1) / 2;
-    agrees &= first > kFactor * std::max(later, 0.0);
+    agrees &= first > kFirstLayerFactor * std::max(later, 0.0);
     numbers += fmt::format("{}width {}: {:.2f} and {:.2f}", numbers.empty() ? "" : "; ",
                            width.width, 100 * first, 100 * later);
   }
@@ -69,7 +64,7 @@ void study_set(StudyRecord& record, const ScoreSet& set) {
        fmt::format(
            "at every width the mean distance of the first layer to the others is above zero "
            "and more than {} times the mean distance among the others",
-           kFactor),
+           kFirstLayerFactor),
        numbers + " (times 100)", agrees});
 }
 
@@ -80,7 +75,7 @@ StudyRecord study_layers(const StudyRequest& request) {
   StudyRecord record;
   record.table.names = {"edges", "width", "layer", "other"};
   record.table.values = {"energy distance x 100"};
-  for (const ScoreSet& set : sets) study_set(record, set);
+  for (const ScoreSet& set : sets) study_layers_of(record, set);
   StudyFigure heat;
   heat.title = "Distances between layers";
   heat.sentence = "Energy distance times 100, the mean over nodes, between layers of one width.";

@@ -13,7 +13,7 @@ namespace spex {
 namespace {
 
 constexpr size_t kSparse = 6, kDense = 30;
-constexpr size_t kEpochs = 1;
+constexpr size_t kMeasuredEpochs = 1;
 
 // Exphormer with the width, heads and depth of the final network.
 Config exphormer_like(const Config& config, size_t degree) {
@@ -34,7 +34,7 @@ Config exphormer_like(const Config& config, size_t degree) {
 EpochCost exphormer_cost(const StudyRequest& request, size_t degree) {
   Config config = exphormer_like(request.config, degree);
   Problem problem = make_problem(request.data, config);
-  return measure_phase(config.final(), problem, config, kEpochs);
+  return measure_phase(config.final(), problem, config, kMeasuredEpochs);
 }
 
 }  // namespace
@@ -57,8 +57,10 @@ StudyRecord study_memory(const StudyRequest& request) {
     // The estimator is trained before there are scores.
     Problem before = problem;
     before.scores = {};
-    estimator = add("estimator", measure_phase(config.phases.front(), before, config, kEpochs));
-    spexphormer = add("Spexphormer", measure_phase(config.final(), problem, config, kEpochs));
+    estimator =
+        add("estimator", measure_phase(config.phases.front(), before, config, kMeasuredEpochs));
+    spexphormer =
+        add("Spexphormer", measure_phase(config.final(), problem, config, kMeasuredEpochs));
   }
   double sparse = add("Exphormer, degree 6", exphormer_cost(request, kSparse));
   double dense = add("Exphormer, degree 30", exphormer_cost(request, kDense));

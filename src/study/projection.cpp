@@ -18,9 +18,9 @@ namespace spex {
 namespace {
 
 const std::vector<size_t> kWidths = {4, 8, 16, 32, 64, 128, 256};
-constexpr double kSlope = -0.5, kSlack = 0.1;
+constexpr double kProjectionSlope = -0.5, kProjectionSlack = 0.1;
 constexpr double kConstant = 3.0;  // of the bound: sqrt(2 ln N^2) standard deviations, of sqrt(2)
-constexpr size_t kBlock = 65536;
+constexpr size_t kLogitBlock = 65536;
 
 struct Errors {
   double score = 0, logit = 0;  // sums over edges
@@ -37,7 +37,7 @@ struct Errors {
 // Scores by their relative error; logits by their error over the lengths of query and key.
 Errors compare(const EdgeLogits& exact, const std::vector<float>& exact_scores,
                const EdgeLogits& narrow, const std::vector<float>& narrow_scores) {
-  return parallel_sum(exact.logits.size(), kBlock, Errors(), [&](size_t begin, size_t end) {
+  return parallel_sum(exact.logits.size(), kLogitBlock, Errors(), [&](size_t begin, size_t end) {
     Errors errors;
     for (size_t e = begin; e < end; ++e) {
       double score = std::abs(narrow_scores[e] - exact_scores[e]) / exact_scores[e];
@@ -107,8 +107,9 @@ StudyRecord study_projection(const StudyRequest& request) {
       {"the error of projected attention falls like 1 / sqrt(d)",
        fmt::format("the mean error of the logits, over the lengths of query and key, falls with a "
                    "power of d within {} of {}",
-                   kSlack, kSlope),
-       fmt::format("d to the power {:.3f}", slope), std::abs(slope - kSlope) <= kSlack},
+                   kProjectionSlack, kProjectionSlope),
+       fmt::format("d to the power {:.3f}", slope),
+       std::abs(slope - kProjectionSlope) <= kProjectionSlack},
       {"no edge is worse than the bound with log N",
        fmt::format("the largest such error over all edges is at most {} sqrt(ln N / d) for every d",
                    kConstant),

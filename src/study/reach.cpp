@@ -14,7 +14,7 @@ namespace spex {
 namespace {
 
 constexpr size_t kWords = kReachSources / 64;  // of a node: a bit for each source
-constexpr size_t kBlock = 512;
+constexpr size_t kReachBlock = 512;
 
 std::vector<NodeId> sources_of(size_t nodes, uint64_t seed) {
   if (nodes <= kReachAllUpTo) {
@@ -37,7 +37,7 @@ class Front {
 
   // One layer: a node has seen what any of its neighbours had.
   void step() {
-    parallel_for(graph_.nodes(), kBlock, [&](size_t begin, size_t end) {
+    parallel_for(graph_.nodes(), kReachBlock, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         uint64_t* to = next_.data() + i * kWords;
         std::copy_n(now_.data() + i * kWords, kWords, to);
@@ -51,11 +51,13 @@ class Front {
   }
 
   uint64_t pairs() const {
-    return parallel_sum(now_.size(), kBlock * kWords, uint64_t{0}, [&](size_t begin, size_t end) {
-      uint64_t count = 0;
-      for (size_t i = begin; i < end; ++i) count += static_cast<uint64_t>(std::popcount(now_[i]));
-      return count;
-    });
+    return parallel_sum(now_.size(), kReachBlock * kWords, uint64_t{0},
+                        [&](size_t begin, size_t end) {
+                          uint64_t count = 0;
+                          for (size_t i = begin; i < end; ++i)
+                            count += static_cast<uint64_t>(std::popcount(now_[i]));
+                          return count;
+                        });
   }
 
  private:
@@ -117,7 +119,7 @@ double walk_gap(const AttentionGraph& graph) {
   double second = largest_eigenvalue(
       nodes,
       [&](std::span<double> out, std::span<const double> in) {
-        parallel_for(nodes, kBlock, [&](size_t begin, size_t end) {
+        parallel_for(nodes, kReachBlock, [&](size_t begin, size_t end) {
           for (size_t i = begin; i < end; ++i) {
             double sum = 0;
             for (EdgeOffset e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)

@@ -19,7 +19,7 @@ namespace {
 constexpr double kNoise = 2.0;  // a score is off by up to this factor, up or down
 // With rows that add up to one again no score is below 1 / kNoise^2 of the true one.
 constexpr double kAlpha = kNoise * kNoise;
-constexpr double kSlope = -0.5, kSlack = 0.1, kTolerance = 0.05;
+constexpr double kSpectralSlope = -0.5, kSpectralSlack = 0.1, kTolerance = 0.05;
 constexpr size_t kLargeGraph = 20'000'000;  // edges: one layer, two numbers of samples
 const std::vector<size_t> kSamples = {1, 2, 4, 8, 16, 32, 64}, kSamplesOfLarge = {4, 16};
 
@@ -103,11 +103,11 @@ StudyRecord study_spectral(const StudyRequest& request) {
   }
   record.findings = {
       {"the error of samples drawn by scores falls like 1 / sqrt(k)",
-       fmt::format("it falls with a power of k within {} of {}", kSlack, kSlope),
+       fmt::format("it falls with a power of k within {} of {}", kSpectralSlack, kSpectralSlope),
        fmt::format("k to the power {:.3f}; {:.3f} at k = {}, {:.3f} at k = {}", slope,
                    all[0].errors.front(), all[0].ks.front(), all[0].errors.back(),
                    all[0].ks.back()),
-       std::abs(slope - kSlope) <= kSlack},
+       std::abs(slope - kSpectralSlope) <= kSpectralSlack},
       {"scores within a constant factor do as well, up to a constant",
        fmt::format(
            "with scores at least 1/{0} of the true ones the error is at most sqrt({0}) = {1} "

@@ -12,14 +12,14 @@ namespace spex {
 namespace {
 
 constexpr size_t kTimedNodes = 4'000;  // targets of the batches that are timed, and at least two
-constexpr double kFactor = 2.0;
-constexpr size_t kEpochs = 3;  // of the estimator: what the scores are does not matter here
+constexpr double kTradeFactor = 2.0;
+constexpr size_t kScoreEpochs = 3;  // of the estimator: what the scores are does not matter here
 
 }  // namespace
 
 StudyRecord study_tradeoff(const StudyRequest& request) {
   Config config = request.config;
-  config.phase("estimator").recipe.epochs = kEpochs;
+  config.phase("estimator").recipe.epochs = kScoreEpochs;
   tell_scorers(config);
   Problem problem =
       problem_with_scores(request.data, config, request.out / "estimator-short", request.hooks);
@@ -47,11 +47,11 @@ StudyRecord study_tradeoff(const StudyRequest& request) {
       {"memory can be had for time",
        fmt::format("batches of {} need less than 1/{} of the memory of the whole graph at once, "
                    "beside data and graph, and more time",
-                   record.table.rows.front().names[0], kFactor),
+                   record.table.rows.front().names[0], kTradeFactor),
        fmt::format("{} and {:.3g} s against {} and {:.3g} s",
                    format_size(static_cast<size_t>(above(least))), least.seconds,
                    format_size(static_cast<size_t>(above(whole))), whole.seconds),
-       kFactor * above(least) < above(whole) && least.seconds > whole.seconds}};
+       kTradeFactor * above(least) < above(whole) && least.seconds > whole.seconds}};
   StudyFigure figure;
   figure.title = "Time against memory";
   figure.sentence = "One dot per batch size, from batches of 64 (left) to the whole graph at once.";
@@ -69,7 +69,7 @@ StudyRecord study_tradeoff(const StudyRequest& request) {
       fmt::format("An epoch of batches is scaled up from about {} targets. Scores are "
                   "an estimator's after {} epochs. Training alone is timed; the "
                   "paper's times include evaluation.",
-                  kTimedNodes, kEpochs)};
+                  kTimedNodes, kScoreEpochs)};
   return record;
 }
 

@@ -14,11 +14,11 @@ namespace spex {
 namespace {
 
 constexpr float kClamp = 8.0F;
-constexpr size_t kBlock = 1024;
+constexpr size_t kAttentionBlock = 1024;
 
 Matrix product(ConstMatrixView a, ConstMatrixView b, Transpose transpose_b = Transpose::no) {
   Matrix out(a.rows, transpose_b == Transpose::no ? b.cols : b.rows, MemoryTag::activations);
-  parallel_for(a.rows, kBlock, [&](size_t begin, size_t end) {
+  parallel_for(a.rows, kAttentionBlock, [&](size_t begin, size_t end) {
     gemm(out.view().block(begin, end - begin), a.block(begin, end - begin), Transpose::no, b,
          transpose_b);
   });
@@ -124,7 +124,7 @@ EdgeLogits edge_logits(const AttentionParts& parts, const AttentionGraph& graph,
     std::vector<float> query_lengths = lengths_of(queries);
     if (width > 0) queries = product(queries, projection, Transpose::yes);
     float bias = parts.bias(t, 0) / parts.temperature;
-    parallel_for(graph.nodes(), kBlock, [&](size_t begin, size_t end) {
+    parallel_for(graph.nodes(), kAttentionBlock, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
         for (EdgeOffset e = graph.segment_begin(t, i); e < graph.segment_end(t, i); ++e) {
           NodeId j = graph.neighbours[e];
@@ -138,7 +138,7 @@ EdgeLogits edge_logits(const AttentionParts& parts, const AttentionGraph& graph,
 }
 
 void to_scores(std::vector<float>& logits, const AttentionGraph& graph) {
-  parallel_for(graph.nodes(), kBlock, [&](size_t begin, size_t end) {
+  parallel_for(graph.nodes(), kAttentionBlock, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       double sum = 0;
       for (EdgeOffset e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e)

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
+#include <spex/core/memory.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <thread>
 
 namespace spex {
@@ -30,6 +32,23 @@ TEST_F(Files, WhatIsWrittenIsRead) {
   EXPECT_EQ(read_text(folder_ / "a"), text);
   write_text(folder_ / "empty", "");
   EXPECT_EQ(read_text(folder_ / "empty"), "");
+}
+
+TEST_F(Files, PagesGivenBackLeaveTheProcessAndAreReadAgain) {
+  std::string text(8 << 20, 'x');
+  write_text(folder_ / "a", text);
+  auto file = MappedFile::open(folder_ / "a");
+  auto sum = [&] {
+    size_t total = 0;
+    for (std::byte byte : file->bytes()) total += static_cast<size_t>(byte);
+    return total;
+  };
+  size_t first = sum(), touched = resident_memory().file_backed;
+  give_back_pages(file->bytes());
+  EXPECT_LT(resident_memory().file_backed + (7 << 20), touched);
+  EXPECT_EQ(sum(), first);
+  give_back_pages(std::as_bytes(std::span(text)));  // no file's
+  EXPECT_EQ(text, std::string(8 << 20, 'x'));
 }
 
 TEST_F(Files, AFailedWriteLeavesTheOldFileAndNothingElse) {

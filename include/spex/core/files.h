@@ -30,6 +30,10 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+// Those of these bytes that are a mapped file's leave the process, and are read again when they are
+// touched; others stay as they are.
+void give_back_pages(std::span<const std::byte> bytes);
+
 std::string read_text(const std::filesystem::path& path);
 
 // Writes beside the name, syncs, and renames: after a crash the old file is there, or the new one.

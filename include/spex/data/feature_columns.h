@@ -1,9 +1,11 @@
-// Columns put beside the features of a data set.
+// Features in another layout, and columns put beside them.
 #pragma once
 
 #include <spex/data/dataset.h>
 
 namespace spex {
+
+DenseFeatures to_dense(const SparseMatrix& sparse);
 
 // Dense stays dense, sparse sparse. One row per node.
 Features with_columns(const Features& features, ConstMatrixView columns);

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "data/formats/fields.h"
 #include "data/formats/table_facts.h"
 #include "data/formats/tables.h"
 
@@ -15,7 +15,6 @@ namespace spex {
 namespace {
 
 constexpr size_t kRowsLookedAt = 1000;
-constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 

@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "data/formats/fields.h"
 #include "data/formats/table_facts.h"
 #include "data/formats/tables.h"
 
 namespace spex {
 namespace {
-
-constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 // How a column of the table becomes columns of features.
 struct Encoding {

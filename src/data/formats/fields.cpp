@@ -10,7 +10,7 @@
 namespace spex {
 namespace {
 
-constexpr std::array kMissing = {"na", "n/a", "nan", "null", "none", "?", "#n/a"};
+constexpr std::array kMissingWords = {"na", "n/a", "nan", "null", "none", "?", "#n/a"};
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -80,7 +80,8 @@ bool is_missing(std::string_view field) {
   field = trim(field);
   if (field.empty()) return true;
   if (field.size() > 4) return false;
-  return std::find(kMissing.begin(), kMissing.end(), lower_case(field)) != kMissing.end();
+  return std::find(kMissingWords.begin(), kMissingWords.end(), lower_case(field)) !=
+         kMissingWords.end();
 }
 
 bool looks_like_number(std::string_view field) {

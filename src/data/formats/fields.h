@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
 namespace spex {
+
+inline constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 enum class FieldKind { missing, number, date, text };
 

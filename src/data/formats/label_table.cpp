@@ -151,9 +151,8 @@ void place_labels(Draft& draft, const LabelTable& table, LabelTask task,
           path.string(), table.values.size(), draft.nodes);
   std::string where = fmt::format("{}, column '{}'", path.string(), table.column);
   std::vector<double> numbers;
-  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   if (all_numbers(table, numbers, where))
-    set_number_labels(draft, by_node(table, numbers, draft.nodes, kMissing), task, where);
+    set_number_labels(draft, by_node(table, numbers, draft.nodes, double{kMissing}), task, where);
   else
     set_text_labels(draft, by_node(table, table.values, draft.nodes, std::string()), task, where);
 }

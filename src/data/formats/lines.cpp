@@ -2,11 +2,11 @@
 
 #include <spex/core/error.h>
 #include <spex/core/files.h>
-#include <sys/mman.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace spex {
@@ -146,7 +146,7 @@ LineReader::LineReader(const TextFile& file)
 bool LineReader::more() {
   if (gzip_) {
     rest_ = gzip_->next_lines(line_end_);
-    give_back_pages(gzip_->position());
+    give_back_pages_before(gzip_->position());
   }
   return !rest_.empty();
 }
@@ -154,7 +154,7 @@ bool LineReader::more() {
 bool LineReader::next(std::string_view& line) {
   if (rest_.empty() && !more()) return false;
   const char* begin = rest_.data();
-  if (!gzip_) give_back_pages(begin);
+  if (!gzip_) give_back_pages_before(begin);
   const auto* end = static_cast<const char*>(std::memchr(begin, line_end_, rest_.size()));
   size_t length = end ? static_cast<size_t>(end - begin) : rest_.size();
   line = rest_.substr(0, length);
@@ -164,13 +164,9 @@ bool LineReader::next(std::string_view& line) {
   return true;
 }
 
-void LineReader::give_back_pages(const char* read) {
-  if (!mapping_ || read - kept_from_ <= static_cast<std::ptrdiff_t>(kPagesKept)) return;
-  constexpr uintptr_t kAligned = ~uintptr_t{(uintptr_t{1} << 16) - 1};  // pages are 4 to 64 KiB
-  uintptr_t begin = (reinterpret_cast<uintptr_t>(kept_from_) + ~kAligned) & kAligned;
-  uintptr_t end = reinterpret_cast<uintptr_t>(read) & kAligned;
-  // The pages stay in the system's cache; if it does not want them back, nothing is lost.
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+void LineReader::give_back_pages_before(const char* read) {
+  if (read - kept_from_ <= static_cast<std::ptrdiff_t>(kPagesKept)) return;
+  give_back_pages(std::as_bytes(std::span(kept_from_, read)));
   kept_from_ = read;
 }
 

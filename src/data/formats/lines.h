@@ -47,7 +47,7 @@ class LineReader {
   friend struct TextFile;
   class Gzip;
   bool more();  // puts whole lines, at least one, into rest_; false at the end
-  void give_back_pages(const char* read);  // of the mapping, those before `read`
+  void give_back_pages_before(const char* read);
   std::filesystem::path path_;
   std::shared_ptr<const void> mapping_;
   std::unique_ptr<Gzip> gzip_;

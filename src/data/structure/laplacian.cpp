@@ -18,10 +18,10 @@
 namespace spex {
 namespace {
 
-constexpr size_t kRows = 2048;     // of a block of a parallel loop
-constexpr size_t kDirectly = 500;  // nodes that a dense solver takes
-constexpr size_t kGuard = 8;       // vectors more than wanted: they speed up those that are
-constexpr int kDegree = 12;        // of the polynomial
+constexpr size_t kLaplacianRows = 2048;  // of a block of a parallel loop
+constexpr size_t kDirectly = 500;        // nodes that a dense solver takes
+constexpr size_t kGuard = 8;             // vectors more than wanted: they speed up those that are
+constexpr int kDegree = 12;              // of the polynomial
 using Small = Eigen::MatrixXd;
 using Vectors = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
@@ -46,7 +46,7 @@ class Operator {
   // y = scale (S x - shift x) - back z
   void apply(Vectors& y, const Vectors& x, double scale, double shift, double back,
              const Vectors& z) const {
-    parallel_for(nodes(), kRows, [&](size_t begin, size_t end) {
+    parallel_for(nodes(), kLaplacianRows, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         auto row = static_cast<Eigen::Index>(i);
         Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(x.cols());
@@ -66,14 +66,15 @@ class Operator {
 // x^T y, summed in the order of the blocks.
 Small product(const Vectors& x, const Vectors& y) {
   Small zero = Small::Zero(x.cols(), y.cols());
-  return parallel_sum(static_cast<size_t>(x.rows()), kRows, zero, [&](size_t begin, size_t end) {
-    auto b = static_cast<Eigen::Index>(begin), n = static_cast<Eigen::Index>(end - begin);
-    return Small(x.middleRows(b, n).transpose() * y.middleRows(b, n));
-  });
+  return parallel_sum(
+      static_cast<size_t>(x.rows()), kLaplacianRows, zero, [&](size_t begin, size_t end) {
+        auto b = static_cast<Eigen::Index>(begin), n = static_cast<Eigen::Index>(end - begin);
+        return Small(x.middleRows(b, n).transpose() * y.middleRows(b, n));
+      });
 }
 
 void rotate(Vectors& x, const Small& by) {
-  parallel_for(static_cast<size_t>(x.rows()), kRows, [&](size_t begin, size_t end) {
+  parallel_for(static_cast<size_t>(x.rows()), kLaplacianRows, [&](size_t begin, size_t end) {
     auto b = static_cast<Eigen::Index>(begin), n = static_cast<Eigen::Index>(end - begin);
     x.middleRows(b, n) = (x.middleRows(b, n) * by).eval();
   });

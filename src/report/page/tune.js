@@ -28,7 +28,7 @@ function tunedTable(run) {
             count(values.length), differences(run, index).map(valueFirst).join(', ') || NONE];
   });
   const outcome = run.winner === 0 ? 'No trial beats the default by more than the noise, so it is kept.' :
-      'The winner beats the default by more than two standard errors of the paired differences.';
+      'The winner beats the default by more than the standard error of the paired differences.';
   const test = isNumber(run.test_mean) ? ` Its test ${metricName(run.metric)}, looked at once, after the choice: ${scoreNumber(run.metric, run.test_mean)} ± ${scoreSpread(run.metric, run.test_std)}${scoreUnit(run.metric)}.` : '';
   return section('The finalists', outcome + test,
       table(['', 'model', `validation ${metricName(run.metric)}${isShare(run.metric) ? ', %' : ''}`, 'trainings', 'other than the default'], rows, {numeric: [2, 3], className: 'wide'}),
