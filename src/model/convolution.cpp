@@ -21,13 +21,20 @@ Var LayerInput::apply(Tape& tape, const Linear& linear) const {
 Var LayerInput::apply_to_queries(Tape& tape, const Linear& linear, size_t l,
                                  const Neighbourhood& neighbourhood) const {
   if (is_sparse()) return neighbourhood.queries(tape, l, linear(tape, *features));
-  return linear(tape, neighbourhood.queries(tape, l, values(tape)));
+  return linear(tape, before_choice(tape, l, neighbourhood), neighbourhood.chosen(l));
 }
 
 Var LayerInput::add_to_queries(Tape& tape, Var y, const Linear& linear, size_t l,
                                const Neighbourhood& neighbourhood) const {
   if (is_sparse()) return add(tape, std::move(y), apply_to_queries(tape, linear, l, neighbourhood));
-  return linear.add_to(tape, std::move(y), neighbourhood.queries(tape, l, values(tape)));
+  return linear.add_to(tape, std::move(y), before_choice(tape, l, neighbourhood),
+                       neighbourhood.chosen(l));
+}
+
+// The rows that layer l computes; all, if a product is to choose among them.
+Var LayerInput::before_choice(Tape& tape, size_t l, const Neighbourhood& neighbourhood) const {
+  bool chosen = !neighbourhood.chosen(l).empty();
+  return chosen ? values(tape) : neighbourhood.queries(tape, l, values(tape));
 }
 
 Var LayerInput::values(const Tape& tape) const {
@@ -48,14 +55,15 @@ ConvolutionLayer::ConvolutionLayer(Maker maker, const std::string& name, Convolu
 }
 
 // Summing first is the same, and cheaper where a batch has many sources to a query, or where the
-// features are narrow: constants need no gradient, so nothing is summed in backward.
+// features are narrow: constants need no gradient, so nothing is summed in backward. But the sums
+// are kept for it, so wider ones would be a table more.
 bool ConvolutionLayer::sums_first(size_t l, const LayerInput& in,
                                   const Neighbourhood& neighbourhood) const {
   const std::optional<Pattern>& pattern = neighbourhood.layer(l).local;
   if (in.is_sparse() || !pattern) return false;
   bool many_sources = pattern->sources() > 2 * pattern->queries();
   return many_sources ||
-         (in.features && in.features->dense.cols <= 2 * linear_.weight->value.cols());
+         (in.features && 2 * in.features->dense.cols <= linear_.weight->value.cols());
 }
 
 ConvolutionLayer::Sources ConvolutionLayer::sources(Tape& tape, size_t l, const LayerInput& in,
@@ -68,32 +76,38 @@ ConvolutionLayer::Sources ConvolutionLayer::sources(Tape& tape, size_t l, const 
   return sources;
 }
 
-Var ConvolutionLayer::over_neighbours(Tape& tape, size_t l, const Var& x,
-                                      const Neighbourhood& neighbourhood) const {
-  return kind_ == Convolution::gcn ? neighbourhood.normalized_sum(tape, l, x)
-                                   : neighbourhood.mean(tape, l, x);
+Var ConvolutionLayer::own(Tape& tape, size_t l, const LayerInput& in,
+                          const Neighbourhood& neighbourhood) const {
+  return own_ ? in.apply_to_queries(tape, own_, l, neighbourhood) : Var{};
 }
 
-Var ConvolutionLayer::compute(Tape& tape, size_t l, const LayerInput& in, Sources sources,
+Var ConvolutionLayer::compute(Tape& tape, size_t l, const LayerInput& in, Var own, Sources sources,
                               const Neighbourhood& neighbourhood) const {
-  Var bias = tape.parameter(*bias_);
-  if (kind_ == Convolution::gat) {
-    Var own = neighbourhood.queries(tape, l, sources.values);
-    Var query = head_products(tape, own, tape.parameter(*a_query_), heads_);
-    AdditiveInputs attention{sources.values, sources.scores, query};
-    return add_row(tape, neighbourhood.attend_additively(tape, l, attention), bias);
+  Var bias = tape.parameter(*bias_), weight = tape.parameter(*linear_.weight);
+  switch (kind_) {
+    case Convolution::gat: {
+      Var seen = neighbourhood.queries(tape, l, sources.values);
+      Var query = head_products(tape, seen, tape.parameter(*a_query_), heads_);
+      AdditiveInputs attention{sources.values, sources.scores, query};
+      return add_row(tape, neighbourhood.attend_additively(tape, l, attention), bias);
+    }
+    case Convolution::gcn: {
+      if (!sources.values)
+        return linear(tape, neighbourhood.normalized_sum(tape, l, in.values(tape)), weight, bias);
+      Var y = neighbourhood.normalized_sum(tape, l, sources.values);
+      sources = {};
+      return add_row(tape, std::move(y), bias);
+    }
+    case Convolution::sage: {
+      if (!sources.values)
+        return add_linear(tape, std::move(own), neighbourhood.mean(tape, l, in.values(tape)),
+                          weight, bias);
+      Var y = neighbourhood.add_mean(tape, l, std::move(own), sources.values);
+      sources = {};
+      return add_row(tape, std::move(y), bias);
+    }
   }
-  Var y;  // the only one held while the rest is computed
-  if (sources.values) {
-    y = over_neighbours(tape, l, sources.values, neighbourhood);
-    sources = {};
-    y = add_row(tape, std::move(y), bias);
-  } else {
-    y = linear(tape, over_neighbours(tape, l, in.values(tape), neighbourhood),
-               tape.parameter(*linear_.weight), bias);
-  }
-  if (kind_ == Convolution::gcn) return y;
-  return in.add_to_queries(tape, std::move(y), own_, l, neighbourhood);
+  fail("no such convolution: {}", static_cast<int>(kind_));
 }
 
 }  // namespace spex

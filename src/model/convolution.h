@@ -26,6 +26,9 @@ struct LayerInput {
   // y plus that, in the buffer of y if it was handed over.
   Var add_to_queries(Tape& tape, Var y, const Linear& linear, size_t l,
                      const Neighbourhood& neighbourhood) const;
+
+ private:
+  Var before_choice(Tape& tape, size_t l, const Neighbourhood& neighbourhood) const;
 };
 
 class ConvolutionLayer {
@@ -41,17 +44,20 @@ class ConvolutionLayer {
   // Of the rows that layer l computes.
   Var operator()(Tape& tape, size_t l, const LayerInput& in,
                  const Neighbourhood& neighbourhood) const {
-    return compute(tape, l, in, sources(tape, l, in, neighbourhood), neighbourhood);
+    Var y = own(tape, l, in, neighbourhood);
+    return compute(tape, l, in, std::move(y), sources(tape, l, in, neighbourhood), neighbourhood);
   }
-  // The same in two steps, for layers that are computed a part of the rows at a time.
+  // The same in steps, for layers that are computed a part of the rows at a time. What a row adds
+  // of itself (SAGE; else nothing) comes first: in backward it is then last, and adds to a gradient
+  // that is there.
+  Var own(Tape& tape, size_t l, const LayerInput& in, const Neighbourhood& neighbourhood) const;
   Sources sources(Tape& tape, size_t l, const LayerInput& in,
                   const Neighbourhood& neighbourhood) const;
-  Var compute(Tape& tape, size_t l, const LayerInput& in, Sources sources,
+  Var compute(Tape& tape, size_t l, const LayerInput& in, Var own, Sources sources,
               const Neighbourhood& neighbourhood) const;
 
  private:
   bool sums_first(size_t l, const LayerInput& in, const Neighbourhood& neighbourhood) const;
-  Var over_neighbours(Tape& tape, size_t l, const Var& x, const Neighbourhood& neighbourhood) const;
 
   Convolution kind_;
   size_t heads_;

@@ -67,7 +67,9 @@ class Gnn : public Model {
       size_t count = std::min(most, rows - first);
       Neighbourhood part = neighbourhood.row_range(i, first, count);
       if (first == 0) sources = layers_[i].sources(tape, i, in, part);
-      Var y = finish_layer(tape, i, in, layers_[i].compute(tape, i, in, sources, part), part, pass);
+      Var y = layers_[i].own(tape, i, in, part);
+      y = layers_[i].compute(tape, i, in, std::move(y), sources, part);
+      y = finish_layer(tape, i, in, std::move(y), part, pass);
       copy(out.view().block(first, count), y.value());
     }
     return tape.constant(std::move(out));

@@ -59,13 +59,13 @@ Linear Linear::glorot(Maker maker, const std::string& name, size_t inputs, size_
   return linear;
 }
 
-Var Linear::operator()(Tape& tape, const Var& x) const {
-  return linear(tape, x, tape.parameter(*weight), bias ? tape.parameter(*bias) : Var{});
+Var Linear::operator()(Tape& tape, const Var& x, std::span<const NodeId> rows) const {
+  return linear(tape, x, tape.parameter(*weight), bias ? tape.parameter(*bias) : Var{}, rows);
 }
 
-Var Linear::add_to(Tape& tape, Var y, const Var& x) const {
+Var Linear::add_to(Tape& tape, Var y, const Var& x, std::span<const NodeId> rows) const {
   return add_linear(tape, std::move(y), x, tape.parameter(*weight),
-                    bias ? tape.parameter(*bias) : Var{});
+                    bias ? tape.parameter(*bias) : Var{}, rows);
 }
 
 Var Linear::operator()(Tape& tape, const ModelInput& input) const {

@@ -131,6 +131,11 @@ Var Neighbourhood::mean(Tape& tape, size_t l, const Var& x) const {
   return aggregate(tape, x, *at.local, weights_of(at, at.factors->mean));
 }
 
+Var Neighbourhood::add_mean(Tape& tape, size_t l, Var y, const Var& x) const {
+  const Layer& at = local_layer(*this, l);
+  return add_aggregate(tape, std::move(y), x, *at.local, weights_of(at, at.factors->mean));
+}
+
 Var Neighbourhood::attend_additively(Tape& tape, size_t l, const AdditiveInputs& in) const {
   return additive_attention(tape, in, *local_layer(*this, l).local);
 }

@@ -47,27 +47,51 @@ const float* data_or_null(std::span<const float> values) {
   return values.empty() ? nullptr : values.data();
 }
 
+WeightedSums forward_sums(const Pattern& pattern, const AggregateWeights& weights) {
+  WeightedSums sums;
+  sums.rows = query_rows(pattern);
+  sums.row_factor = data_or_null(weights.per_query);
+  sums.id_factor = data_or_null(weights.per_source);
+  sums.values = data_or_null(weights.per_edge);
+  return sums;
+}
+
+Tape::Backward undo(const Var& x, const Pattern& pattern, const AggregateWeights& weights) {
+  return [pattern, weights, dx = x.gradient()](ConstMatrixView dy) {
+    TransposedNeighbours made;
+    WeightedSums sums;
+    sums.rows = source_rows(pattern, made);
+    sums.row_factor = data_or_null(weights.per_source);
+    sums.id_factor = data_or_null(weights.per_query);
+    sums.values = data_or_null(weights.per_edge_transposed);
+    run(sums, dx->target(pattern.sources(), dy.cols), dy);
+  };
+}
+
 }  // namespace
 
 // Kept for backward: nothing.
 Var aggregate(Tape& tape, const Var& x, const Pattern& pattern, const AggregateWeights& weights) {
   check(x, pattern, weights);
   Matrix y(pattern.queries(), x.cols(), MemoryTag::activations);
-  WeightedSums forward;
-  forward.rows = query_rows(pattern);
-  forward.row_factor = data_or_null(weights.per_query);
-  forward.id_factor = data_or_null(weights.per_source);
-  forward.values = data_or_null(weights.per_edge);
-  run(forward, {y, false}, x.value());
-  return tape.result(std::move(y), {x}, [pattern, weights, dx = x.gradient()](ConstMatrixView dy) {
-    TransposedNeighbours made;
-    WeightedSums backward;
-    backward.rows = source_rows(pattern, made);
-    backward.row_factor = data_or_null(weights.per_source);
-    backward.id_factor = data_or_null(weights.per_query);
-    backward.values = data_or_null(weights.per_edge_transposed);
-    run(backward, dx->target(pattern.sources(), dy.cols), dy);
-  });
+  run(forward_sums(pattern, weights), {y, false}, x.value());
+  return tape.result(std::move(y), {x}, undo(x, pattern, weights));
+}
+
+Var add_aggregate(Tape& tape, Var y, const Var& x, const Pattern& pattern,
+                  const AggregateWeights& weights) {
+  check(x, pattern, weights);
+  require_shape(y, pattern.queries(), x.cols(), "add_aggregate");
+  require_packed(y.value(), "add_aggregate");
+  Matrix sum = Tape::buffer_of(y);
+  if (sum.data() != y.value().data) copy(sum, y.value());
+  run(forward_sums(pattern, weights), {sum, true}, x.value());
+  return tape.result_owning(
+      Tape::share(std::move(sum)), {y, x},
+      [undo = undo(x, pattern, weights), gx = x.gradient(), gy = y.gradient()](Matrix dy) {
+        if (gx) undo(dy.view());
+        if (gy) gy->give(std::move(dy));
+      });
 }
 
 }  // namespace spex

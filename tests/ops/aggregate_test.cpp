@@ -1,5 +1,6 @@
 #include <spex/core/error.h>
 #include <spex/ops/aggregate.h>
+#include <spex/ops/elementwise.h>
 
 #include "double_reference.h"
 #include "ops/neighbourhoods.h"
@@ -72,6 +73,35 @@ TEST(Aggregate, MatchesDoublePrecisionWithAValuePerEdge) {
       {.per_query = r, .per_source = c, .per_edge = w, .per_edge_transposed = back.span()});
 }
 
+// 2 y plus the sums, 2 y handed over or not: the gradient is passed on to y.
+TEST(AddAggregate, MatchesDoublePrecisionHandedOverOrNot) {
+  Neighbourhoods graph(120);
+  for (const auto& [what, pattern] : graph.patterns())
+    for (bool handed : {false, true}) {
+      SCOPED_TRACE(what);
+      std::vector<float> r = factors(pattern.queries(), 2);
+      AggregateWeights weights{.per_query = r};
+      on_every_isa([&] {
+        expect_matches(
+            matrices(random_matrix(pattern.sources(), 20, 1),
+                     random_matrix(pattern.queries(), 20, 4)),
+            [&](Tape& tape, std::vector<Var>& in) {
+              Var doubled = add(tape, in[1], in[1]);
+              const float* buffer = doubled.value().data;
+              Var sum = handed ? add_aggregate(tape, std::move(doubled), in[0], pattern, weights)
+                               : add_aggregate(tape, doubled, in[0], pattern, weights);
+              EXPECT_EQ(sum.value().data == buffer, handed);
+              return sum;
+            },
+            [&](const Doubles& in) {
+              std::vector<double> y = aggregate_program(pattern, 20, weights)(in);
+              for (size_t i = 0; i < y.size(); ++i) y[i] += 2.0 * in[1][i];
+              return y;
+            });
+      });
+    }
+}
+
 TEST(Aggregate, AddsToTheGradientOfAValueUsedTwice) {
   Neighbourhoods graph(30);
   for (size_t cols : {3, 9, 75})
@@ -130,6 +160,7 @@ TEST(Aggregate, RejectsWhatDoesNotFitThePattern) {
   std::vector<float> few(7), edges(graph.all().graph->edges());
   EXPECT_THROW(aggregate(tape, tape.variable(random_matrix(29, 3, 1)), graph.all()), Error);
   EXPECT_THROW(aggregate(tape, x, graph.all(), {.per_query = few}), Error);
+  EXPECT_THROW(add_aggregate(tape, tape.variable(random_matrix(30, 2, 1)), x, graph.all()), Error);
   EXPECT_THROW(aggregate(tape, x, graph.chosen(), {.per_query = {}, .per_source = few}), Error);
   EXPECT_THROW(aggregate(tape, x, graph.all(), {.per_edge = edges}), Error);
   EXPECT_THROW(

@@ -1,7 +1,9 @@
 #include <spex/core/error.h>
+#include <spex/core/memory.h>
 #include <spex/core/threads.h>
 #include <spex/ops/elementwise.h>
 #include <spex/ops/linear.h>
+#include <spex/ops/rows.h>
 
 #include <array>
 #include <cmath>
@@ -73,7 +75,65 @@ TEST_P(LinearShapes, MatchesDoublePrecisionForwardAndBackward) {
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearShapes,
                          testing::Values(Shape{1, 1, 1}, Shape{5, 3, 4}, Shape{300, 17, 8},
                                          Shape{257, 8, 17}, Shape{1000, 32, 56}, Shape{513, 128, 3},
-                                         Shape{9000, 4, 4}));
+                                         Shape{9000, 4, 4}, Shape{5000, 64, 64}));
+
+// Some rows of x: what gathering them first gives, and without a copy of them that is kept.
+TEST(Linear, OfChosenRowsIsThatOfTheRowsGathered) {
+  constexpr size_t kCount = 6000, kIn = 48, kOut = 40;
+  std::vector<NodeId> rows;
+  for (NodeId r = 1; r < kCount; r += 1 + r % 3) rows.push_back(r);
+  Matrix x = random_matrix(kCount, kIn, 1), w = random_matrix(kIn, kOut, 2),
+         b = random_matrix(1, kOut, 3), dy = random_matrix(rows.size(), kOut, 4);
+  auto run = [&](bool gathered, bool added) {
+    Tape tape;
+    Var vx = tape.variable(clone(x)), vw = tape.variable(clone(w)), vb = tape.variable(clone(b)),
+        vy = tape.variable(clone(dy));
+    Var in = gathered ? gather_rows(tape, vx, rows) : vx;
+    std::span<const NodeId> chosen = gathered ? std::span<const NodeId>{} : rows;
+    Var y = added ? add_linear(tape, vy, in, vw, vb, chosen) : linear(tape, in, vw, vb, chosen);
+    std::vector<Matrix> results;
+    results.push_back(clone(y.value()));
+    vx.gradient()->give(clone(x));  // there is a contribution already
+    tape.backward(y, clone(dy));
+    for (const Var& v : {vx, vw, vb}) results.push_back(clone(v.gradient()->view()));
+    return results;
+  };
+  for (bool added : {false, true}) {
+    std::vector<Matrix> expected = run(true, added), actual = run(false, added);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      std::vector<double> values(expected[i].span().begin(), expected[i].span().end());
+      expect_close(actual[i], values, "y, dx, dW and db in turn");
+    }
+  }
+  Tape tape;
+  Var vx = tape.variable(clone(x)), vw = tape.variable(clone(w));
+  EXPECT_THROW(linear(tape, vx, vw, {}, std::vector<NodeId>{2, 1}), Error);
+  EXPECT_THROW(linear(tape, vx, vw, {}, std::vector<NodeId>{kCount}), Error);
+}
+
+// The gradient of a square map's input is written over that of its result, unless there is one
+// already.
+TEST(Linear, ASquareMapNeedsNoTableForItsGradient) {
+  constexpr size_t kRows = 20000, kWidth = 64, kTable = kRows * kWidth * sizeof(float);
+  Matrix x = random_matrix(kRows, kWidth, 1), w = random_matrix(kWidth, kWidth, 2),
+         dy = random_matrix(kRows, kWidth, 3);
+  Reference reference(x, w, Matrix::zeros(1, kWidth, MemoryTag::other), dy);
+  for (bool twice : {false, true}) {
+    Tape tape;
+    Var vx = tape.variable(clone(x)), vw = tape.variable(clone(w));
+    Var y = linear(tape, vx, vw);
+    if (twice) vx.gradient()->give(clone(dy));
+    Matrix gradient = clone(dy);
+    size_t before = memory_use().current;
+    reset_memory_peaks();
+    tape.backward(y, std::move(gradient));
+    EXPECT_LT(memory_use().peak - before, kTable / 2);
+    std::vector<double> expected = reference.dx;
+    for (size_t i = 0; twice && i < expected.size(); ++i) expected[i] += dy.data()[i];
+    expect_close(vx.gradient()->view(), expected, "dx");
+    expect_close(vw.gradient()->view(), reference.dw, "dW");
+  }
+}
 
 // y + x W + b, y handed over or not: the sum of both, and the gradient passed on to y.
 TEST(AddLinear, MatchesDoublePrecisionForwardAndBackward) {

@@ -36,9 +36,11 @@ struct Linear {
   static Linear glorot(Maker maker, const std::string& name, size_t inputs, size_t outputs,
                        bool with_bias);
   explicit operator bool() const { return weight != nullptr; }
-  Var operator()(Tape& tape, const Var& x) const;
+  // `rows` as in ops/linear.h.
+  Var operator()(Tape& tape, const Var& x, std::span<const NodeId> rows = {}) const;
   Var operator()(Tape& tape, const ModelInput& input) const;
-  Var add_to(Tape& tape, Var y, const Var& x) const;  // y + x W + b
+  Var add_to(Tape& tape, Var y, const Var& x,
+             std::span<const NodeId> rows = {}) const;  // y + x W + b
 };
 
 enum class Norm { none, layer, batch, graph };

@@ -59,6 +59,9 @@ struct Neighbourhood {
   std::span<Buffer<Half>> scores;  // where attention leaves its normalised scores; empty: nowhere
 
   const Layer& layer(size_t l) const { return layers[std::min(l, layers.size() - 1)]; }
+  std::span<const NodeId> chosen(size_t l) const {
+    return layers.empty() ? std::span<const NodeId>{} : layer(l).chosen;
+  }
 
   // The same, but layer l computes `count` rows of the whole local graph, from `first` on. For
   // evaluation.
@@ -70,8 +73,9 @@ struct Neighbourhood {
   Var attend(Tape& tape, size_t l, const AttentionInputs& in,
              const AttentionOptions& options) const;
 
-  Var normalized_sum(Tape& tape, size_t l, const Var& x) const;  // Ahat x
-  Var mean(Tape& tape, size_t l, const Var& x) const;            // of the node and its neighbours
+  Var normalized_sum(Tape& tape, size_t l, const Var& x) const;   // Ahat x
+  Var mean(Tape& tape, size_t l, const Var& x) const;             // of the node and its neighbours
+  Var add_mean(Tape& tape, size_t l, Var y, const Var& x) const;  // y plus that
   // GAT's attention over the node and its neighbours.
   Var attend_additively(Tape& tape, size_t l, const AdditiveInputs& in) const;
 };

@@ -25,4 +25,8 @@ struct AggregateWeights {
 Var aggregate(Tape& tape, const Var& x, const Pattern& pattern,
               const AggregateWeights& weights = {});
 
+// y plus that, in the buffer of y if it was handed over.
+Var add_aggregate(Tape& tape, Var y, const Var& x, const Pattern& pattern,
+                  const AggregateWeights& weights = {});
+
 }  // namespace spex

@@ -2,16 +2,22 @@
 #pragma once
 
 #include <spex/core/random.h>
+#include <spex/graph/csr.h>
 #include <spex/tensor/sparse_matrix.h>
 #include <spex/tensor/tape.h>
 
+#include <span>
+
 namespace spex {
 
-// y = x W + b, W: in x out. `bias` is 1 x out, or an empty Var for none.
-Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias = {});
+// y = x W + b, W: in x out. `bias` is 1 x out, or an empty Var for none. `rows`, ascending, are those
+// of x to take (none: all); they must outlive the tape.
+Var linear(Tape& tape, const Var& x, const Var& weight, const Var& bias = {},
+           std::span<const NodeId> rows = {});
 
 // y + x W + b, in the buffer of y if that was handed over.
-Var add_linear(Tape& tape, Var y, const Var& x, const Var& weight, const Var& bias = {});
+Var add_linear(Tape& tape, Var y, const Var& x, const Var& weight, const Var& bias = {},
+               std::span<const NodeId> rows = {});
 
 // x W + b for sparse features, which are constants: W and b alone get gradients. x must outlive
 // the tape.
