@@ -61,7 +61,8 @@ size_t choose_winner(const std::vector<std::vector<double>>& validation) {
   double best = 0;
   for (size_t f = 1; f < validation.size(); ++f) {
     std::vector<double> gains = validation[f];
-    for (size_t i = 0; i < gains.size(); ++i) gains[i] -= validation[0].at(i);
+    gains.resize(std::min(gains.size(), validation[0].size()));
+    for (size_t i = 0; i < gains.size(); ++i) gains[i] -= validation[0][i];
     Moments gain = moments(gains);
     bool beyond_noise = gains.size() > 1 && gain.mean > gain.error;
     if (!beyond_noise || !(gain.mean > best)) continue;

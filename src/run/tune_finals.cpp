@@ -31,30 +31,43 @@ std::vector<Fold> rounds(const TuneContext& c) {
   return all;
 }
 
-// Finals stand in the table round by round, the finalists in their order; those of a round that was
-// cut serve a later call. False: time is over.
+// The default first, then the others, best first: where time is short, the best is compared, and the
+// rest is not. A finalist's trainings stand in the table in the order of the rounds, without gaps;
+// those that time cut serve a later call. False: time is over.
 bool run_rounds(TuneContext& c, const std::vector<size_t>& in, std::span<const Fold> rounds,
                 const Stop& stop) {
   std::vector<TrialUnit> units;
-  for (const Fold& round : rounds)
-    for (size_t trial : in)
+  for (size_t trial : in)
+    for (const Fold& round : rounds)
       if (!c.table.known_final(trial, round))
         units.push_back(c.unit_of("finals", trial, round, c.all_epochs(trial)));
   c.units.train(units, stop, [&] { c.show("finals"); });
-  bool whole = true;
+  bool all = true;
   auto next = units.begin();
-  for (const Fold& round : rounds)
-    for (size_t trial : in) {
+  for (size_t trial : in) {
+    bool so_far = true;
+    for (const Fold& round : rounds) {
       const TuneFinal* known = c.table.known_final(trial, round);
       const TrialUnit* unit = known ? nullptr : &*next++;
-      if (known || unit->done)
+      so_far = so_far && (known || unit->done);
+      if (so_far)
         c.table.now.finals.push_back(
             {trial, round.split, round.seed, known ? known->validation : unit->validation});
-      else
-        whole = false;
     }
+    all = all && so_far;
+  }
   if (!units.empty()) c.table.save();
-  return whole;
+  return all;
+}
+
+bool run_finals(TuneContext& c, const std::vector<size_t>& in, const Stop& stop) {
+  constexpr size_t kGroup = 2;  // rounds at a time: what a comparison takes at least
+  std::vector<Fold> all = rounds(c);
+  for (size_t first = 0; first < all.size(); first += kGroup)
+    if (!run_rounds(c, in, std::span(all).subspan(first, std::min(kGroup, all.size() - first)),
+                    stop))
+      return false;
+  return true;
 }
 
 void write_best(const TuneContext& c) {
@@ -69,24 +82,16 @@ void write_best(const TuneContext& c) {
 bool decide(TuneContext& c, double seconds) {
   std::vector<size_t> in = {0};
   for (size_t trial : finalists(c.scores(), kFinalists)) in.push_back(trial);
-  std::vector<Fold> all = rounds(c);
-  Stop stop = c.until(seconds);
-  size_t group = c.units.side_by_side() ? 2 : 1;  // enough trainings for some cores
-  size_t done = 0;
-  while (!c.table.now.trials.empty() && done < all.size() &&
-         run_rounds(c, in, std::span(all).subspan(done).first(std::min(group, all.size() - done)),
-                    stop))
-    done = std::min(done + group, all.size());
+  bool whole = c.table.now.trials.empty() || run_finals(c, in, c.until(seconds));
   if (c.told_to_stop()) {
     c.table.save();
     return false;
   }
+  if (!whole) log("time was over before the last training of the finals");
   std::vector<std::vector<double>> validation(in.size());
-  c.table.now.finals.resize(done * in.size());  // without rounds that time cut
-  for (size_t i = 0; i < c.table.now.finals.size(); ++i)
-    validation[i % in.size()].push_back(c.table.now.finals[i].validation);
-  if (done < all.size())
-    log("time was over after {} of {} trainings of each finalist", done, all.size());
+  for (size_t i = 0; i < in.size(); ++i)
+    for (const TuneFinal& final : c.table.now.finals)
+      if (final.trial == in[i]) validation[i].push_back(final.validation);
   c.table.now.winner = in[choose_winner(validation)];
   write_best(c);
   return true;
@@ -94,9 +99,9 @@ bool decide(TuneContext& c, double seconds) {
 
 bool test_winner(TuneContext& c) {
   std::vector<TrialUnit> units;
-  for (const TuneFinal& final : c.table.now.finals)
-    if (final.trial == c.table.now.winner)
-      units.push_back(c.unit_of("finals", c.table.now.winner, {final.split, final.seed, {}},
+  if (!c.table.now.trials.empty())
+    for (const Fold& round : rounds(c))
+      units.push_back(c.unit_of("finals", c.table.now.winner, {round.split, round.seed, {}},
                                 c.all_epochs(c.table.now.winner)));
   c.units.train(units, c.until(c.request.budget_seconds), [&] { c.show("test"); });
   if (c.told_to_stop()) {

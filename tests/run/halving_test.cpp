@@ -62,6 +62,8 @@ TEST(Halving, TheDefaultIsKeptUnlessItIsBeatenByMoreThanTheNoise) {
   EXPECT_EQ(choose_winner({start, {0.62, 0.71, 0.82, 0.92}, sure}), 1U) << "the larger of two";
   EXPECT_EQ(choose_winner({{0.5}, {0.9}}), 0U) << "one training tells nothing of noise";
   EXPECT_EQ(choose_winner({{}, {}}), 0U);
+  EXPECT_EQ(choose_winner({start, {0.52, 0.61}, {0.51}}), 1U) << "time was over before the rest";
+  EXPECT_EQ(choose_winner({{0.5}, {0.9, 0.9}}), 0U);
   EXPECT_EQ(choose_winner({start, {kNaN, 0.9, 0.9, 0.9}}), 0U);
 }
 

@@ -246,6 +246,29 @@ TEST(Tune, StoppedTwiceKeepsItsFinals) {
   EXPECT_EQ(parse_tuning(read_text(folder / "out/tune.json"), "tune.json").finals.size(), 8U);
 }
 
+// Where time ends within the finals, what was trained decides, and the winner is tested as often as
+// the rest allows.
+TEST(Tune, FinalsThatTimeCutCompareWhatTheyHave) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(12);
+  TuneRequest request = small_request(folder / "out");
+  std::optional<Tuning> whole = tune(data, request, {});
+  ASSERT_TRUE(whole.has_value());
+  Tuning edited = *whole;
+  edited.finished = false;
+  edited.tests.clear();
+  std::erase_if(edited.finals,
+                [&](const TuneFinal& f) { return f.trial == whole->finals.back().trial; });
+  for (TuneFinal& f : edited.finals) f.validation = f.trial == 0 ? 0.1 : 0.9;
+  write_text(folder / "out/tune.json", to_json(edited));
+  request.spent_seconds = 0.8 * request.budget_seconds;  // that of the finals
+  std::optional<Tuning> cut = tune(data, request, {});
+  ASSERT_TRUE(cut.has_value());
+  EXPECT_EQ(cut->finals.size(), edited.finals.size());
+  EXPECT_NE(cut->winner, 0U);
+  EXPECT_EQ(cut->tests.size(), 2U);
+}
+
 EpochRecord judged_epoch(double validation, double test) {
   EpochRecord record;
   record.validation = validation;

@@ -31,9 +31,9 @@ std::vector<Job> next_wave(const std::vector<RungScores>& trials, size_t size, s
 std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t count);
 
 // Which of several finalists to take, by validation metrics of the same trainings (splits and
-// seeds, in the same order). The first is the default: another must beat it by more than the
-// standard error of the paired differences, for which it takes at least two trainings. No more is
-// asked for: what found the finalists does not judge them.
+// seeds, in the same order). The first is the default, of which there may be more: another must
+// beat it by more than the standard error of the paired differences, for which it takes at least
+// two trainings. No more is asked for: what found the finalists does not judge them.
 size_t choose_winner(const std::vector<std::vector<double>>& validation);
 
 }  // namespace spex
