@@ -8,20 +8,20 @@
 namespace spex {
 namespace {
 
-constexpr size_t kItems = size_t{1} << 18;  // values per block of a parallel loop
+constexpr size_t kCheckedItems = size_t{1} << 18;  // values per block of a parallel loop
 constexpr size_t kCheckedRows = size_t{1} << 13;
 
 // The first index in [0, count) that `bad` holds for, or count. Looks at whole blocks without
 // branching, since almost always nothing is bad.
 template <class Bad>
 size_t find_bad(size_t count, Bad&& bad) {
-  std::vector<size_t> first((count + kItems - 1) / kItems, count);
-  parallel_for(count, kItems, [&](size_t begin, size_t end) {
+  std::vector<size_t> first((count + kCheckedItems - 1) / kCheckedItems, count);
+  parallel_for(count, kCheckedItems, [&](size_t begin, size_t end) {
     bool any = false;
     for (size_t i = begin; i < end; ++i) any |= bad(i);
     if (!any) return;
     while (!bad(begin)) ++begin;
-    first[begin / kItems] = begin;
+    first[begin / kCheckedItems] = begin;
   });
   for (size_t index : first)
     if (index < count) return index;

@@ -57,17 +57,19 @@ std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t coun
 }
 
 size_t choose_winner(const std::vector<std::vector<double>>& validation) {
+  // Of one less another, in the trainings that both have.
+  auto gain = [&](size_t one, size_t other) {
+    std::vector<double> gains = validation[one];
+    gains.resize(std::min(gains.size(), validation[other].size()));
+    for (size_t i = 0; i < gains.size(); ++i) gains[i] -= validation[other][i];
+    return moments(gains);
+  };
   size_t winner = 0;
-  double best = 0;
   for (size_t f = 1; f < validation.size(); ++f) {
-    std::vector<double> gains = validation[f];
-    gains.resize(std::min(gains.size(), validation[0].size()));
-    for (size_t i = 0; i < gains.size(); ++i) gains[i] -= validation[0][i];
-    Moments gain = moments(gains);
-    bool beyond_noise = gains.size() > 1 && gain.mean > gain.error;
-    if (!beyond_noise || !(gain.mean > best)) continue;
-    best = gain.mean;
-    winner = f;
+    Moments over_default = gain(f, 0);
+    bool beyond_noise = std::min(validation[f].size(), validation[0].size()) > 1 &&
+                        over_default.mean > over_default.error;
+    if (beyond_noise && (winner == 0 || gain(f, winner).mean > 0)) winner = f;
   }
   return winner;
 }

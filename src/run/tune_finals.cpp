@@ -2,6 +2,7 @@
 
 #include <spex/core/files.h>
 #include <spex/core/log.h>
+#include <spex/core/threads.h>
 #include <spex/run/halving.h>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ std::vector<Fold> rounds(const TuneContext& c) {
 
 // The default first, then the others, best first: where time is short, the best is compared, and the
 // rest is not. A finalist's trainings stand in the table in the order of the rounds, without gaps;
-// those that time cut serve a later call. False: time is over.
+// they serve a later call. False: time is over.
 bool run_rounds(TuneContext& c, const std::vector<size_t>& in, std::span<const Fold> rounds,
                 const Stop& stop) {
   std::vector<TrialUnit> units;
@@ -60,13 +61,25 @@ bool run_rounds(TuneContext& c, const std::vector<size_t>& in, std::span<const F
   return all;
 }
 
+// Rounds are trained some after the others, since a call prepares all that it trains first.
+std::vector<std::span<const Fold>> grouped(std::span<const Fold> rounds, size_t size) {
+  std::vector<std::span<const Fold>> groups;
+  for (size_t i = 0; i < rounds.size(); i += size)
+    groups.push_back(rounds.subspan(i, std::min(size, rounds.size() - i)));
+  return groups;
+}
+
 bool run_finals(TuneContext& c, const std::vector<size_t>& in, const Stop& stop) {
-  constexpr size_t kGroup = 2;  // rounds at a time: what a comparison takes at least
+  constexpr size_t kTogether = 2;  // what a comparison takes at least
   std::vector<Fold> all = rounds(c);
-  for (size_t first = 0; first < all.size(); first += kGroup)
-    if (!run_rounds(c, in, std::span(all).subspan(first, std::min(kGroup, all.size() - first)),
-                    stop))
-      return false;
+  for (std::span<const Fold> group : grouped(all, kTogether)) {
+    if (c.units.side_by_side()) {
+      if (!run_rounds(c, in, group, stop)) return false;
+      continue;
+    }
+    for (size_t trial : in)  // each is in the table soon
+      if (!run_rounds(c, {trial}, group, stop)) return false;
+  }
   return true;
 }
 
@@ -98,24 +111,29 @@ bool decide(TuneContext& c, double seconds) {
 }
 
 bool test_winner(TuneContext& c) {
-  std::vector<TrialUnit> units;
-  if (!c.table.now.trials.empty())
-    for (const Fold& round : rounds(c))
+  std::vector<Fold> all = rounds(c);
+  if (c.table.now.trials.empty()) all.clear();
+  std::vector<TrialUnit> trained;
+  for (std::span<const Fold> group : grouped(all, static_cast<size_t>(threads()))) {
+    std::vector<TrialUnit> units;
+    for (const Fold& round : group)
       units.push_back(c.unit_of("finals", c.table.now.winner, {round.split, round.seed, {}},
                                 c.all_epochs(c.table.now.winner)));
-  c.units.train(units, c.until(c.request.budget_seconds), [&] { c.show("test"); });
+    c.units.train(units, c.until(c.request.budget_seconds), [&] { c.show("test"); });
+    for (TrialUnit& unit : units)
+      if (unit.done && !std::isnan(unit.validation)) trained.push_back(std::move(unit));
+  }
   if (c.told_to_stop()) {
     c.table.save();
     return false;
   }
   std::vector<double> tests;
-  for (const TrialUnit& unit : units)
-    if (unit.done && !std::isnan(unit.validation)) {
-      tests.push_back(c.units.test(unit));
-      c.table.now.tests.push_back({unit.config.split.index, unit.seed, tests.back()});
-    }
-  if (tests.size() < units.size())
-    log("{} of {} trainings of the winner came to their end in time", tests.size(), units.size());
+  for (const TrialUnit& unit : trained) {
+    tests.push_back(c.units.test(unit));
+    c.table.now.tests.push_back({unit.config.split.index, unit.seed, tests.back()});
+  }
+  if (tests.size() < all.size())
+    log("{} of {} trainings of the winner came to their end in time", tests.size(), all.size());
   Moments m = moments(tests);
   c.table.now.test_mean = tests.empty() ? std::numeric_limits<double>::quiet_NaN() : m.mean;
   c.table.now.test_std = m.deviation;

@@ -10,7 +10,7 @@ namespace spex {
 bool decide(TuneContext& context, double seconds);
 
 // The only place where test nodes are looked at: trainings of the winner as `spex train` would do
-// them, of as many rounds as its finals had and as time is left for. False if told to stop.
+// them, on all splits and seeds that time is left for. False if told to stop.
 bool test_winner(TuneContext& context);
 
 }  // namespace spex

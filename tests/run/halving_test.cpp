@@ -64,6 +64,8 @@ TEST(Halving, TheDefaultIsKeptUnlessItIsBeatenByMoreThanTheNoise) {
   EXPECT_EQ(choose_winner({{}, {}}), 0U);
   EXPECT_EQ(choose_winner({start, {0.52, 0.61}, {0.51}}), 1U) << "time was over before the rest";
   EXPECT_EQ(choose_winner({{0.5}, {0.9, 0.9}}), 0U);
+  EXPECT_EQ(choose_winner({start, {0.53, 0.63, 0.70, 0.81}, {0.525, 0.625}}), 1U)
+      << "the better one in the trainings that both have";
   EXPECT_EQ(choose_winner({start, {kNaN, 0.9, 0.9, 0.9}}), 0U);
 }
 

@@ -14,7 +14,7 @@
 namespace spex {
 namespace {
 
-constexpr size_t kRowsLookedAt = 1000;
+constexpr size_t kEdgesLookedAt = 1000;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ EdgeValueColumns::EdgeValueColumns(const TextFile& file, const std::vector<size_
   std::vector<size_t> numbers(columns.size()), texts(columns.size()), dates(columns.size());
   std::vector<CommaNumbers> commas(columns.size());
   std::vector<std::string_view> fields;
-  for (size_t row = 0; row < kRowsLookedAt && csv.next(fields); ++row)
+  for (size_t row = 0; row < kEdgesLookedAt && csv.next(fields); ++row)
     for (size_t i = 0; i < columns.size(); ++i) {
       FieldKind kind = kind_of(fields[columns[i]], csv.decimal_comma());
       numbers[i] += kind == FieldKind::number;

@@ -8,7 +8,7 @@ namespace spex {
 namespace {
 
 // Deflate cannot do better than 1032 to 1; what claims more is a bomb or broken.
-constexpr uint64_t kDeflateLimit = 1032;
+constexpr uint64_t kNpzDeflateLimit = 1032;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ std::vector<std::byte> NpzArchive::inflate(uint64_t index, const std::string& na
   require(known, "{}: the array '{}' is encrypted or packed in a way we do not read",
           path_.string(), name);
   // Both sizes are claims of the archive's directory; only the file's own size is a fact.
-  require(info.comp_size <= size_ && info.size / kDeflateLimit <= info.comp_size,
+  require(info.comp_size <= size_ && info.size / kNpzDeflateLimit <= info.comp_size,
           "{}: the array '{}' claims {} bytes out of {} compressed ones, which cannot be",
           path_.string(), name, info.size, info.comp_size);
   std::vector<std::byte> bytes(info.size);

@@ -101,7 +101,7 @@ SharedArray<NodeId> read_part(const fs::path& folder, const char* part, size_t n
   return share(std::move(ids));
 }
 
-std::vector<Split> read_splits(const fs::path& folder, size_t nodes) {
+std::vector<Split> read_ogb_splits(const fs::path& folder, size_t nodes) {
   std::vector<fs::path> schemes;
   if (fs::is_directory(folder))
     for (const auto& entry : fs::directory_iterator(folder))
@@ -136,7 +136,7 @@ Draft read_ogb(const fs::path& folder, const ReadOptions& options) {
   Buffer<float> values(features.values.size(), MemoryTag::features);
   std::copy(features.values.begin(), features.values.end(), values.begin());
   draft.features = pack_features(std::move(values), draft.nodes, features.cols);
-  draft.splits = read_splits(folder / "split", draft.nodes);
+  draft.splits = read_ogb_splits(folder / "split", draft.nodes);
   return draft;
 }
 

@@ -21,12 +21,12 @@
 namespace spex {
 namespace {
 
-constexpr size_t kStarts = 32;      // in a block of the exact way
-constexpr size_t kNodes = 256;      // in a block of the other
-using Block = std::vector<double>;  // nodes x kStarts
+constexpr size_t kStarts = 32;          // in a block of the exact way
+constexpr size_t kNodes = 256;          // in a block of the other
+using WalkBlock = std::vector<double>;  // nodes x kStarts
 
 // next(j, s) = sum over neighbours k of j of now(k, s) / d_k: one step of all starts.
-void spread(Block& next, const Block& now, const CsrGraph& graph,
+void spread(WalkBlock& next, const WalkBlock& now, const CsrGraph& graph,
             const std::vector<double>& inverse) {
   for (size_t j = 0; j < graph.nodes(); ++j) {
     double sum[kStarts] = {};
@@ -37,8 +37,8 @@ void spread(Block& next, const Block& now, const CsrGraph& graph,
 }
 
 // out(i, .) for steps a + b, from where the halves are.
-void meet(Matrix& out, size_t column, const Block& a, const Block& b, size_t first, size_t count,
-          const CsrGraph& graph, const std::vector<double>& inverse) {
+void meet(Matrix& out, size_t column, const WalkBlock& a, const WalkBlock& b, size_t first,
+          size_t count, const CsrGraph& graph, const std::vector<double>& inverse) {
   double sum[kStarts] = {};
   for (size_t j = 0; j < graph.nodes(); ++j)
     for (size_t s = 0; s < kStarts; ++s)
@@ -51,7 +51,7 @@ void meet(Matrix& out, size_t column, const Block& a, const Block& b, size_t fir
 void exact_block(Matrix& out, size_t first, const CsrGraph& graph,
                  const std::vector<double>& inverse) {
   size_t count = std::min(kStarts, graph.nodes() - first);
-  Block now(graph.nodes() * kStarts), next(now.size());
+  WalkBlock now(graph.nodes() * kStarts), next(now.size());
   for (size_t s = 0; s < count; ++s) now[(first + s) * kStarts + s] = 1.0;
   for (size_t step = 1; step <= out.cols(); step += 2) {
     spread(next, now, graph, inverse);

@@ -32,7 +32,7 @@ function tunedTable(run) {
   const test = isNumber(run.test_mean) ? ` Its test ${metricName(run.metric)}, looked at once, after the choice: ${scoreNumber(run.metric, run.test_mean)} ± ${scoreSpread(run.metric, run.test_std)}${scoreUnit(run.metric)}.` : '';
   return section('The finalists', outcome + test,
       table(['', 'model', `validation ${metricName(run.metric)}${isShare(run.metric) ? ', %' : ''}`, 'trainings', 'other than the default'], rows, {numeric: [2, 3], className: 'wide'}),
-      note('Every finalist had the same splits and seeds, and each half of the validation nodes judged it at the epoch that the other half chose. The table of all trials is in trials.csv, the settings in best.toml.'));
+      note('Every finalist had the same splits and seeds, in the same order, as far as time allowed, and each half of the validation nodes judged it at the epoch that the other half chose. The table of all trials is in trials.csv, the settings in best.toml.'));
 }
 
 const valueFirst = (setting) => `${keyOf(setting).split('.').at(-1)} ${valueOf(setting)}`;
