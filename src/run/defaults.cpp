@@ -61,6 +61,9 @@ const std::vector<Candidate>& candidates() {
        {"conv=gcn", "layers=2", "width=128", "norm=none", "residual=false", "dropout=0.5"}},
       {"2 with residuals",
        {"conv=gcn", "layers=2", "width=128", "norm=layer", "dropout=0.5", "weight_decay=0.02"}},
+      {"2 means beside the node itself",
+       {"conv=sage", "layers=2", "width=64", "norm=none", "residual=false", "pre_linear=true",
+        "dropout=0.5", "weight_decay=0.005"}},
       {"4 convolutions", {"conv=gcn", "layers=4", "width=128", "dropout=0.5"}},
       {"10 convolutions", {"conv=gcn", "layers=10", "width=64", "dropout=0.2", "weight_decay=0"}},
   };

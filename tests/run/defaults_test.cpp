@@ -58,7 +58,7 @@ Tried trials_of(const Dataset& data) {
 TEST(Defaults, TakeAShapeThatBeatsSimplerOnesByHalfAStandardErrorWhateverTheTestLabels) {
   Dataset data = small_mines(8, 5);
   Tried tried = trials_of(data);
-  ASSERT_EQ(tried.shapes.size(), 7U);
+  ASSERT_EQ(tried.shapes.size(), 8U);
   auto [chosen, best] = tried.shapes.front();
   for (const auto& [name, score] : tried.shapes) {
     double gain = 100 * worthwhile_gain(best / 100, static_cast<size_t>(tried.nodes));
