@@ -300,11 +300,10 @@ def predict_local(network, metadata, run, data, about):
     return x @ network.weight("head.weight", x.shape[1]) + network.arrays["head.bias"]
 
 
-def predict(run):
-    config = read_settings(open(run + "/config.toml").read())
+def predict(run, config, file):
     data, about = read_safetensors(config["data"])
     data["feature_count"] = about["feature_count"]
-    arrays, metadata = read_safetensors(run + "/model.safetensors")
+    arrays, metadata = read_safetensors(run + "/" + file)
     network = Network(arrays, metadata)
     if metadata["structure"] != "none":
         sys.exit("numpy_predict: this run has features made of the graph, which are not computed here")
@@ -355,7 +354,11 @@ def probabilities(logits, network, metadata):
 
 
 def main():
-    values, names = probabilities(*predict(sys.argv[1]))
+    run = sys.argv[1]
+    config = read_settings(open(run + "/config.toml").read())
+    files = ["model.safetensors"] + [f"model-{m}.safetensors" for m in range(2, config["members"] + 1)]
+    each, names = zip(*(probabilities(*predict(run, config, file)) for file in files))
+    values, names = np.mean(each, axis=0), names[0]
     print("node," + ",".join(names))
     for node, row in enumerate(values):
         print(f"{node}," + ",".join(f"{value:.6g}" for value in row))

@@ -23,8 +23,9 @@ inline std::string metrics_without_times(const std::filesystem::path& run) {
 }
 
 inline void expect_same_run(const std::filesystem::path& one, const std::filesystem::path& other) {
-  for (const char* file : {"model.safetensors", "scores.safetensors", "estimator.safetensors",
-                           "attention.safetensors", "predictions.csv", "config.toml"}) {
+  for (const char* file :
+       {"model.safetensors", "scores.safetensors", "estimator.safetensors", "attention.safetensors",
+        "predictions.csv", "config.toml", "model-2.safetensors", "model-3.safetensors"}) {
     ASSERT_EQ(std::filesystem::exists(one / file), std::filesystem::exists(other / file)) << file;
     if (std::filesystem::exists(one / file)) {
       EXPECT_TRUE(read_text(one / file) == read_text(other / file)) << file << " differs";

@@ -5,10 +5,9 @@
 #include <fmt/format.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
-#include <spex/core/threads.h>
 #include <spex/run/defaults.h>
-#include <spex/run/phases.h>
-#include <spex/train/objective.h>
+#include <spex/run/run.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -103,25 +102,16 @@ std::optional<Config> config_of(const Request& request, const std::string& model
   return config;
 }
 
-Line train(const Dataset& data, Config config) {
-  tell_scorers(config);
-  check(config);
-  Problem problem = make_problem(data, config);
-  Line line;
-  for (const Phase* phase : phases_to_train(config, false)) {
-    std::unique_ptr<Model> model = phase->model->make(shape_of(problem, config), config.seed);
-    TrainerHooks hooks;
-    hooks.on_epoch = [&](const EpochRecord& r) {
-      line.megabytes = std::max(line.megabytes, 1e-6 * static_cast<double>(r.peak_bytes));
-    };
-    TrainState state;
-    train_phase(*phase, *model, problem, config, config.seed, state, hooks);
-    line.validation = state.best_validation;
-    line.test = state.best_test;
-    if (phase != &config.final())
-      problem.scores = attention_scores(*model, *phase, problem, state.best_temperature);
-  }
-  return line;
+// As `spex train` does it, in a folder that is thrown away.
+Line train(const Dataset& data, const Config& config) {
+  fs::path folder = fs::temp_directory_path() / fmt::format("spex-accuracy-{}", getpid());
+  RunOptions options;
+  options.out = folder;
+  options.replace = true;
+  RunSummary s = run_training(make_problem(data, config), config, options, {}).record.summary;
+  fs::remove_all(folder);
+  const SeedResult& result = s.seeds.front();
+  return {result.validation, result.test, 0, 1e-6 * static_cast<double>(s.final.peak_bytes)};
 }
 
 void run_task(const Request& request, const BenchSet& task, Lines& lines) {

@@ -66,9 +66,7 @@ void add_compare_command(CLI::App& app) {
       ->add_option("--models", request->models, "Their names, as gcn,mlp; spex models lists them")
       ->type_name("NAMES")
       ->required();
-  command->add_option("--seeds", request->settings.seeds, "Networks to train on each split (1)")
-      ->type_name("N")
-      ->check(within({1, 1e6}));
+  add_trainings(*command, request->settings);
   command
       ->add_option("--splits", request->splits,
                    "Stored splits to train on: all, or such as 0,3,5 (that of --split)")

@@ -42,6 +42,16 @@ void add_settings(CLI::App& app, Settings& s) {
   app.add_flag("-q,--quiet", s.quiet, "Print the result alone, no progress");
 }
 
+void add_trainings(CLI::App& app, Settings& s) {
+  app.add_option("--seeds", s.seeds, "Trainings; mean and spread are reported (1)")
+      ->type_name("N")
+      ->check(within({1, 1e6}));
+  app.add_option("--members", s.members,
+                 "Networks per training, whose predictions are averaged (1)")
+      ->type_name("N")
+      ->check(within({1, 1000}));
+}
+
 std::vector<std::string> words_of(const std::string& list) {
   std::vector<std::string> words;
   std::stringstream stream(list);

@@ -21,6 +21,7 @@ struct Settings : RunSettings {
 CLI::Validator within(const Range& range);
 
 void add_settings(CLI::App& app, Settings& settings);
+void add_trainings(CLI::App& app, Settings& settings);  // how many
 
 std::vector<std::string> words_of(const std::string& list);  // "a,b" to a and b
 

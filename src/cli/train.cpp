@@ -30,7 +30,7 @@ struct TrainCommand {
   bool dry_run = false;
 };
 
-void print_result(const RunSummary& s, const std::filesystem::path& out) {
+void print_result(const RunSummary& s, size_t members, const std::filesystem::path& out) {
   fmt::print("{}{}: {} nodes, {} edges", s.data, s.synthetic ? " (synthetic)" : "", s.nodes,
              s.edges);
   if (s.attention_edges > 0)
@@ -42,8 +42,9 @@ void print_result(const RunSummary& s, const std::filesystem::path& out) {
                score_text(s.metric, s.estimator_test), 1e3 * s.estimator.epoch_seconds,
                1e-6 * static_cast<double>(s.estimator.peak_bytes));
   std::string spread = s.seeds.size() > 1 ? " ± " + spread_text(s.metric, s.test_std) : "";
-  fmt::print("{:<12} {} {}{}   {:.1f} ms per epoch, peak {:.1f} MB\n", s.model, s.metric,
-             score_text(s.metric, s.test_mean), spread, 1e3 * s.final.epoch_seconds,
+  std::string averaged = members > 1 ? fmt::format(" ({} networks averaged)", members) : "";
+  fmt::print("{:<12} {} {}{}{}   {:.1f} ms per epoch, peak {:.1f} MB\n", s.model, s.metric,
+             score_text(s.metric, s.test_mean), spread, averaged, 1e3 * s.final.epoch_seconds,
              1e-6 * static_cast<double>(s.final.peak_bytes));
   fmt::print("{:.1f} s, {:.0f} MB of memory in all; report: {}\n", s.seconds,
              1e-6 * static_cast<double>(s.peak_rss_bytes), (out / "report.html").string());
@@ -91,7 +92,7 @@ void train(TrainCommand& request) {
   if (!result.finished)
     fail("stopped; the same command with --resume continues from the last epoch");
   write_report(request.run.out);
-  print_result(result.record.summary, request.run.out);
+  print_result(result.record.summary, config.members, request.run.out);
 }
 
 }  // namespace
@@ -105,11 +106,7 @@ void add_train_command(CLI::App& app) {
       ->add_option("--model", request->settings.model,
                    "One of spex models (that of the preset, or what suits the data)")
       ->type_name("NAME");
-  command
-      ->add_option("--seeds", request->settings.seeds,
-                   "Networks to train; mean and spread are reported (1)")
-      ->type_name("N")
-      ->check(within({1, 1e6}));
+  add_trainings(*command, request->settings);
   command
       ->add_option("--scores", request->run.scores,
                    "Attention scores from `spex estimate` in place of phase 1")

@@ -148,7 +148,8 @@ void Config::list(SettingList& s) {
   s.add("preset", preset, "the preset the run started from");
   s.add("model", model, "what is trained; spex models lists them");
   s.add("seed", seed, {0, 1e18}, "first seed");
-  s.add("seeds", seeds, {1, 1e6}, "networks to train, with consecutive seeds");
+  s.add("seeds", seeds, {1, 1e6}, "trainings, with consecutive seeds");
+  s.add("members", members, {1, 1000}, "networks per training, whose predictions are averaged");
   s.add("threads", threads, {0, 1e6}, "0: all cores");
   s.add_part("split", split);
   s.add_part("features", features);

@@ -41,25 +41,17 @@ void compare_with_baselines(std::vector<std::string>& out, const RunRecord& reco
                               score(s, s.estimator_test), score(s, s.test_mean)));
 }
 
-// One seed's rows of the last phase that have a metric.
-std::vector<const EpochRecord*> evaluated(const RunRecord& record, size_t seed) {
-  std::vector<const EpochRecord*> rows;
-  for (const EpochRecord& row : record.epochs)
-    if (row.phase == record.summary.model && row.seed == seed && !std::isnan(row.validation))
-      rows.push_back(&row);
-  return rows;
-}
-
 // The loss kept falling after the best epoch, and validation has been clearly worse since.
 void overfitting(std::vector<std::string>& out, const RunRecord& record) {
   if (record.summary.seeds.empty()) return;
   const SeedResult& seed = record.summary.seeds.front();
-  auto rows = evaluated(record, seed.seed);
+  std::vector<EpochRecord> rows = first_training(record);
+  std::erase_if(rows, [](const EpochRecord& row) { return std::isnan(row.validation); });
   if (rows.empty()) return;
   const EpochRecord* best = nullptr;
-  for (const EpochRecord* row : rows)
-    if (row->epoch == seed.best_epoch) best = row;
-  const EpochRecord& last = *rows.back();
+  for (const EpochRecord& row : rows)
+    if (row.epoch == seed.best_epoch) best = &row;
+  const EpochRecord& last = rows.back();
   if (best && last.epoch >= best->epoch + kLongAgo && last.train_loss < best->train_loss &&
       last.validation < best->validation - kClearly)
     out.push_back(
@@ -106,6 +98,16 @@ void classes_never_found(std::vector<std::string>& out, const RunDetails& detail
   if (!names.empty()) out.push_back(fmt::format("Never found among the test nodes: {}.", names));
 }
 
+void averaging(std::vector<std::string>& out, const RunRecord& record) {
+  double alone = record.details.alone_test;
+  if (std::isnan(alone)) return;
+  const RunSummary& s = record.summary;
+  out.push_back(
+      fmt::format("What several networks predict is averaged: {} on the test nodes, where "
+                  "one of them alone has {} on average.",
+                  score(s, s.test_mean), score(s, alone)));
+}
+
 void spread(std::vector<std::string>& out, const RunSummary& s) {
   if (s.seeds.size() > 1 && s.test_std > 0.02)
     out.push_back(
@@ -122,6 +124,7 @@ std::vector<std::string> findings(const RunRecord& record) {
   overfitting(out, record);
   classes_never_found(out, record.details);
   attention(out, record.details);
+  averaging(out, record);
   spread(out, record.summary);
   return out;
 }

@@ -77,9 +77,7 @@ void add_run(ComparedModel& model, const RunRecord& record, size_t split) {
   model.seconds += s.seconds;
   model.peak_bytes = std::max({model.peak_bytes, s.final.peak_bytes, s.estimator.peak_bytes});
   model.parameters = s.final.parameters;
-  if (!model.curve.empty()) return;
-  for (const EpochRecord& each : record.epochs)
-    if (each.phase == s.model && each.seed == s.seeds.front().seed) model.curve.push_back(each);
+  if (model.curve.empty()) model.curve = first_training(record);
 }
 
 }  // namespace

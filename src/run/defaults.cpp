@@ -24,7 +24,9 @@ constexpr size_t kPatience = 250;     // evaluations; 100 ended perceptrons too 
 constexpr size_t kJudges = 500;       // validation nodes that are enough to choose a shape by
 constexpr size_t kMostFolds = 5;      // where there are fewer
 constexpr double kLeastGain = 0.002;  // of a shape that takes more time
-constexpr double kDeviations = 5;     // from what chance gives, to call class shares different
+constexpr size_t kFewNodes = 5000;    // up to which trials are longer and networks averaged
+constexpr size_t kMembers = 5;
+constexpr double kDeviations = 5;  // from what chance gives, to call class shares different
 constexpr std::string_view kLocal = "spexphormer-local";
 
 // The paper's network.
@@ -77,7 +79,7 @@ Config with(Config config, const std::vector<std::string>& settings) {
 }
 
 size_t trial_epochs(const DataFacts& facts) {
-  return facts.nodes <= 5000 ? 200 : 100;
+  return facts.nodes <= kFewNodes ? 200 : 100;
 }
 
 // Where validation nodes are few, shapes are judged by several folds of them and the training nodes.
@@ -150,6 +152,9 @@ void suit_local(Config& config, const Dataset& data, const DataFacts& facts, con
   bool small = facts.nodes <= kLargestTrial && facts.edges <= kMostTrialEdges;
   if (small) {
     config = choose_shape(data, config, facts, stop);
+    // Chance weighs most where nodes are few, and networks take seconds there.
+    if (facts.nodes <= kFewNodes) config.members = kMembers;
+    if (config.members > 1) log("what {} networks predict is averaged", config.members);
     return;
   }
   config = with(config, {"conv=gcn", "layers=3", "width=128", "dropout=0.3", "attention_layers=1",

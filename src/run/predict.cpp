@@ -101,8 +101,10 @@ std::vector<NodeId> nodes_of(const PredictOptions& options, const Dataset& data)
 Predictor open_model(const RunFiles& files) {
   require(fs::exists(files.model()), "{} holds no finished run (there is no model.safetensors)",
           files.folder.string());
-  Predictor predictor{read_run_config(files), load_model(files.model()), {}, {}};
-  predictor.model = predictor.saved.make();
+  Predictor predictor{read_run_config(files), {}, {}};
+  // What was stopped has not chosen yet what it averages.
+  size_t members = fs::exists(files.summary()) ? predictor.config.members : 1;
+  for (size_t m = 0; m < members; ++m) predictor.networks.push_back(open_network(files.model(m)));
   return predictor;
 }
 
@@ -147,35 +149,34 @@ Predictor open_run(const fs::path& run, std::optional<Dataset> data) {
   RunFiles files{run};
   Predictor predictor = open_model(files);
   if (!data) data = own_data(predictor.config);
-  predictor.ground = own_ground(files, predictor.config, predictor.saved, *std::move(data));
+  predictor.ground = own_ground(files, predictor.config, predictor.saved(), *std::move(data));
   return predictor;
 }
 
 Predictor open_run_on(const fs::path& run, Dataset data) {
   RunFiles files{run};
   Predictor predictor = open_model(files);
-  predictor.ground = new_ground(files, predictor.config, predictor.saved, std::move(data));
+  predictor.ground = new_ground(files, predictor.config, predictor.saved(), std::move(data));
   return predictor;
 }
 
 Matrix Predictor::logits(std::span<const NodeId> nodes, size_t batch, size_t sample) const {
-  size_t apart = saved.phase.model->needs().sampling.resample_every;
-  return predict_logits(saved.phase, *model, ground, saved.seed, saved.best_epoch + sample * apart,
-                        saved.temperature, nodes, batch);
+  return logits_of(networks, ground, nodes, batch, sample);
 }
 
 Matrix Predictor::probabilities(std::span<const NodeId> nodes, size_t batch, size_t samples) const {
   require(samples > 0, "cannot average over 0 samples; 1 is the least");
   Matrix sum =
-      Matrix::zeros(nodes.size(), saved.meaning.class_names.size(), MemoryTag::activations);
+      Matrix::zeros(nodes.size(), saved().meaning.class_names.size(), MemoryTag::activations);
   for (size_t s = 0; s < samples; ++s)
-    add(sum, to_probabilities(logits(nodes, batch, s), saved.meaning));
+    add(sum, to_probabilities(logits(nodes, batch, s), saved().meaning));
   for (float& value : sum.span()) value /= static_cast<float>(samples);
-  unscale(sum, saved.preparation.targets);
+  unscale(sum, saved().preparation.targets);
   return sum;
 }
 
 Matrix Predictor::embeddings(std::span<const NodeId> nodes, size_t batch) const {
+  const auto& [saved, model] = networks.front();
   Matrix values = predict_embeddings(saved.phase, *model, ground, saved.seed, saved.best_epoch,
                                      saved.temperature, nodes, batch);
   require(values.cols() > 0 || nodes.empty(),
@@ -185,6 +186,7 @@ Matrix Predictor::embeddings(std::span<const NodeId> nodes, size_t batch) const 
 
 Scores Predictor::attention() const {
   if (const Scores* scores = ground.scores_or_null()) return *scores;
+  const auto& [saved, model] = networks.front();
   require(
       saved.phase.model->needs().attention,
       "{} has no attention over the graph to look at; spexphormer, exphormer and estimator have",
@@ -200,7 +202,7 @@ Predictions predict(const PredictOptions& options) {
   Predictor predictor = options.data.empty() ? open_run(options.run)
                                              : open_run_on(options.run, open_data(options.data));
   Predictions result;
-  result.meaning = predictor.saved.meaning;
+  result.meaning = predictor.saved().meaning;
   result.nodes = nodes_of(options, predictor.ground.data);
   result.keys = predictor.ground.data.keys;
   result.values = predictor.probabilities(result.nodes, options.batch, options.samples);

@@ -111,6 +111,7 @@ void fields(auto& io, RunDetails& d) {
   io("required_gap", d.required_gap);
   io.optional("constant_test", d.constant_test);
   io.optional("edgeless_test", d.edgeless_test);
+  io.optional("alone_test", d.alone_test);
   io.optional("recall", d.recall);
   io.optional("precision", d.precision);
   io.optional("calibration_predicted", d.calibration_predicted);
@@ -166,6 +167,14 @@ RunDetails parse_details(const std::string& text, const std::string& source) {
   auto details = read_json<RunDetails>(text, source);
   check_lengths(details, source);
   return details;
+}
+
+std::vector<EpochRecord> first_training(const RunRecord& record) {
+  std::vector<EpochRecord> rows;
+  for (const EpochRecord& row : record.epochs)
+    if (row.phase == record.summary.model && (rows.empty() || row.seed == rows.front().seed))
+      rows.push_back(row);
+  return rows;
 }
 
 RunRecord load_record(const std::filesystem::path& run) {

@@ -10,6 +10,7 @@
 #include <spex/run/run.h>
 #include <spex/run/run_lock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <numeric>
@@ -60,7 +61,7 @@ class TrainingRun {
     if (fs::exists(files_.summary())) return finished_before();
     if (!obtain_scores() || !train_seeds()) return result;
     finish(result);
-    fs::remove(files_.checkpoint());
+    remove_intermediate();
     result.finished = true;
     return result;
   }
@@ -92,8 +93,14 @@ class TrainingRun {
 
   // The summary is the last file of a run, so nothing is left to do but the report.
   RunResult finished_before() {
-    fs::remove(files_.checkpoint());
+    remove_intermediate();
     return {true, load_record(files_.folder)};
+  }
+
+  void remove_intermediate() const {
+    fs::remove(files_.checkpoint());
+    for (size_t n = 0; n < config_.seeds * config_.members; ++n)
+      fs::remove(files_.network(first_network(config_) + n));
   }
 
   void make_folder() {
@@ -121,13 +128,12 @@ class TrainingRun {
     return hooks;
   }
 
-  // Trains a phase with consecutive seeds and keeps the best. False if it was told to stop. Tries
-  // of a scorer are for the best alone, and end when none can be better.
-  bool train(const Phase& phase, size_t seeds, const fs::path& file) {
-    for (size_t s = 0; s < seeds; ++s) {
-      bool is_try = &phase != &config_.final() && s > 0;
+  // Trains networks of a phase with consecutive seeds and keeps the best. False if it was told to
+  // stop. Tries of a scorer are for the best alone, and end when none can be better.
+  bool train(const Phase& phase, size_t first, size_t networks, const fs::path& file) {
+    for (size_t seed = first; seed < first + networks; ++seed) {
+      bool is_try = &phase != &config_.final() && seed > first;
       if (is_try && merit(load_model(file)) >= kPerfect) break;
-      size_t seed = config_.seed + s;
       if (folder_.is_past(phase.name, seed)) continue;
       std::unique_ptr<Model> model = phase.model->make(shape_, seed);
       TrainState state = folder_.state_for(phase.name, seed);
@@ -160,6 +166,8 @@ class TrainingRun {
                         state.best_validation,
                         state.best_temperature,
                         std::move(state.best)};
+    if (phase.name == config_.final().name && config_.members > 1)
+      save_model(files_.network(seed), found);
     if (fs::exists(file)) {
       SavedModel kept = load_model(file);
       if (kept.seed != seed && merit(kept) >= merit(found)) return;
@@ -191,7 +199,7 @@ class TrainingRun {
       if (phase == &config_.final()) break;
       Stopwatch watch;
       fs::path file = files_.phase(phase->name);
-      if (!train(*phase, phase->model->tries(), file)) return false;
+      if (!train(*phase, config_.seed, phase->model->tries(), file)) return false;
       SavedModel saved = load_model(file);
       std::unique_ptr<Model> best = saved.make();
       save_scores(files_.scores(),
@@ -204,14 +212,46 @@ class TrainingRun {
   }
 
   bool train_seeds() {
-    if (!train(config_.final(), config_.seeds, files_.model())) return false;
+    size_t networks = config_.seeds * config_.members;
+    if (!train(config_.final(), first_network(config_), networks, files_.model())) return false;
     folder_.write_metrics();
     return true;
   }
 
+  // What each seed reached. Of several members, their average; those of the best seed are kept.
+  std::vector<SeedResult> judge_seeds() const {
+    std::vector<SeedResult> seeds = network_results(config_, folder_.records());
+    if (config_.members == 1) return seeds;
+    for (size_t s = 0; s < config_.seeds; ++s) {
+      seeds[s] = seeds[s * config_.members];
+      seeds[s].seed = config_.seed + s;
+      judge_average(seeds[s]);
+    }
+    seeds.resize(config_.seeds);
+    const SeedResult& best = *std::max_element(
+        seeds.begin(), seeds.end(),
+        [](const SeedResult& a, const SeedResult& b) { return a.validation < b.validation; });
+    for (size_t m = 0; m < config_.members; ++m)
+      save_model(files_.model(m), load_model(files_.network(best.seed * config_.members + m)));
+    return seeds;
+  }
+
+  void judge_average(SeedResult& seed) const {
+    std::vector<TrainedNetwork> networks;
+    for (size_t m = 0; m < config_.members; ++m)
+      networks.push_back(open_network(files_.network(seed.seed * config_.members + m)));
+    auto score = [&](std::span<const NodeId> nodes) {
+      Matrix logits = logits_of(networks, problem_, nodes, config_.final().recipe.batch_size);
+      return objective_.score(placed(logits, nodes), nodes);
+    };
+    seed.validation = score(problem_.split.validation.span());
+    seed.test = score(problem_.split.test.span());
+  }
+
   // Predictions for every node where one pass gives them all, else for the test nodes.
-  std::vector<MetricValue> predict_nodes(const SavedModel& saved, Model& model,
+  std::vector<MetricValue> predict_nodes(std::span<const TrainedNetwork> networks,
                                          RunDetails& details) {
+    const SavedModel& saved = networks.front().saved;
     std::span<const NodeId> test = problem_.split.test.span();
     Predictions predictions;
     predictions.meaning = saved.meaning;
@@ -221,9 +261,7 @@ class TrainingRun {
       predictions.nodes.resize(problem_.data.nodes());
       std::iota(predictions.nodes.begin(), predictions.nodes.end(), 0U);
     }
-    Matrix logits =
-        predict_logits(saved.phase, model, problem_, saved.seed, saved.best_epoch,
-                       saved.temperature, predictions.nodes, saved.phase.recipe.batch_size);
+    Matrix logits = logits_of(networks, problem_, predictions.nodes, saved.phase.recipe.batch_size);
     predictions.values = to_probabilities(logits, predictions.meaning);
     unscale(predictions.values, saved.preparation.targets);
     write_atomically(files_.predictions(), [&](std::ostream& out) { write_csv(out, predictions); });
@@ -242,13 +280,17 @@ class TrainingRun {
     return metrics;
   }
 
-  // Of logits that have a row for each of `nodes`.
-  std::vector<MetricValue> metrics_of(const Matrix& logits, std::span<const NodeId> nodes) const {
+  // Rows for each of `nodes`, at their places among all nodes.
+  Matrix placed(const Matrix& logits, std::span<const NodeId> nodes) const {
     Matrix all = Matrix::zeros(problem_.data.nodes(), logits.cols(), MemoryTag::activations);
     for (size_t i = 0; i < nodes.size(); ++i)
       copy(all.view().block(nodes[i], 1), logits.view().block(i, 1));
+    return all;
+  }
+
+  std::vector<MetricValue> metrics_of(const Matrix& logits, std::span<const NodeId> nodes) const {
     std::vector<MetricValue> values;
-    for (const auto& [name, value] : objective_.all_scores(all, nodes))
+    for (const auto& [name, value] : objective_.all_scores(placed(logits, nodes), nodes))
       values.push_back({name, value});
     return values;
   }
@@ -298,12 +340,16 @@ class TrainingRun {
   }
 
   void finish(RunResult& result) {
-    SavedModel saved = load_model(files_.model());
-    std::unique_ptr<Model> model = saved.make();
     RunRecord& record = result.record;
+    record.summary = summarise_run(problem_, config_, folder_.records(), judge_seeds());
+    std::vector<TrainedNetwork> networks;
+    for (size_t m = 0; m < config_.members; ++m) networks.push_back(open_network(files_.model(m)));
+    const auto& [saved, model] = networks.front();
+    if (config_.members > 1)
+      record.details.alone_test = tests_of(network_results(config_, folder_.records())).mean;
     analyse_degrees(record.details, problem_.data.graph);
     record.details.edgeless_test = edgeless_score(problem_, config_);
-    std::vector<MetricValue> test_metrics = predict_nodes(saved, *model, record.details);
+    std::vector<MetricValue> test_metrics = predict_nodes(networks, record.details);
     if (const Scores* scores = problem_.scores_or_null())
       record.details.attention = analyse_attention(*scores, problem_.attention,
                                                    saved.phase.model->needs().sampling.degrees);
@@ -311,10 +357,9 @@ class TrainingRun {
     record.details.spectral_gap = problem_.spectral_gap;
     record.details.required_gap = problem_.required_gap;
     record.details.steps = make_steps();
-    record.summary = summarise_run(problem_, config_, folder_.records());
     record.summary.metric = name(objective_.metric());
     record.summary.test_metrics = std::move(test_metrics);
-    record.summary.final.parameters = model->parameters().count();
+    record.summary.final.parameters = config_.members * model->parameters().count();
     if (record.summary.estimator.epochs > 0) {
       record.summary.estimator.parameters = count_parameters(config_.phases.front(), shape_);
       record.summary.estimator_test =

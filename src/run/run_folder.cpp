@@ -89,6 +89,9 @@ void RunFolder::remove_run() const {
        {files_.summary(), files_.report(), files_.details(), files_.predictions(), files_.model(),
         files_.checkpoint(), files_.scores(), files_.attention(), files_.metrics()})
     fs::remove(file);
+  for (size_t m = 1; fs::remove(files_.model(m)); ++m) continue;
+  for (const fs::directory_entry& entry : fs::directory_iterator(files_.folder))
+    if (entry.path().filename().string().starts_with("network-")) fs::remove(entry.path());
   for (const ModelInfo& info : models()) fs::remove(files_.phase(info.name));
   fs::remove(files_.config());
 }

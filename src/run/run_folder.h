@@ -23,6 +23,7 @@ class RunFolder {
 
   const std::optional<Checkpoint>& checkpoint() const { return checkpoint_; }
   std::vector<EpochRecord>& records() { return records_; }
+  const std::vector<EpochRecord>& records() const { return records_; }
 
   // The state to start a training from: the checkpoint's if it is of this phase and seed.
   TrainState state_for(const std::string& phase, size_t seed) const;

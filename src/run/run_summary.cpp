@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "run/moments.h"
-
 namespace spex {
 namespace {
 
@@ -50,19 +48,6 @@ const EpochRecord* best_record(const std::vector<EpochRecord>& records, const Ph
   return best;
 }
 
-void add_seeds(RunSummary& s, const Config& config, const std::vector<EpochRecord>& records) {
-  for (size_t i = 0; i < config.seeds; ++i) {
-    size_t seed = config.seed + i;
-    if (const EpochRecord* best = best_record(records, config.final(), seed))
-      s.seeds.push_back({seed, best->validation, best->test, best->epoch});
-  }
-  std::vector<double> tests;
-  for (const SeedResult& result : s.seeds) tests.push_back(result.test);
-  Moments test = moments(tests);
-  s.test_mean = test.mean;
-  s.test_std = test.deviation;
-}
-
 double edges_kept_percent(const AttentionGraph& graph, const Config& config) {
   SamplingOptions sampling = config.final().model->needs().sampling;
   if (sampling.degrees.empty() || graph.edges() == 0) return 100.0;
@@ -75,8 +60,29 @@ double edges_kept_percent(const AttentionGraph& graph, const Config& config) {
 
 }  // namespace
 
+size_t first_network(const Config& config) {
+  return config.seed * config.members;
+}
+
+std::vector<SeedResult> network_results(const Config& config,
+                                        const std::vector<EpochRecord>& records) {
+  std::vector<SeedResult> results;
+  for (size_t i = 0; i < config.seeds * config.members; ++i) {
+    size_t seed = first_network(config) + i;
+    if (const EpochRecord* best = best_record(records, config.final(), seed))
+      results.push_back({seed, best->validation, best->test, best->epoch});
+  }
+  return results;
+}
+
+Moments tests_of(const std::vector<SeedResult>& results) {
+  std::vector<double> tests;
+  for (const SeedResult& result : results) tests.push_back(result.test);
+  return moments(tests);
+}
+
 RunSummary summarise_run(const Problem& problem, const Config& config,
-                         const std::vector<EpochRecord>& records) {
+                         const std::vector<EpochRecord>& records, std::vector<SeedResult> seeds) {
   RunSummary s;
   s.data = problem.data.name;
   s.synthetic = problem.data.synthetic;
@@ -84,7 +90,10 @@ RunSummary summarise_run(const Problem& problem, const Config& config,
   s.edges = problem.data.graph.edges();
   s.attention_edges = problem.attention.edges();
   s.model = config.model;
-  add_seeds(s, config, records);
+  s.seeds = std::move(seeds);
+  Moments test = tests_of(s.seeds);
+  s.test_mean = test.mean;
+  s.test_std = test.deviation;
   s.edges_kept_percent = edges_kept_percent(problem.attention, config);
   if (config.phases.size() > 1) s.estimator = summarise(records, config.phases.front().name);
   s.final = summarise(records, config.final().name);

@@ -139,6 +139,7 @@ Config resolve(const RunSettings& s, const Dataset& data, const std::function<bo
   if (config.data.empty()) config.data = kDataInside;
   if (s.seed) config.seed = *s.seed;
   if (s.seeds) config.seeds = *s.seeds;
+  if (s.members) config.members = *s.members;
   use_split(s, config);
   if (s.threads) config.threads = *s.threads;
   return config;

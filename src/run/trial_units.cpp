@@ -5,6 +5,7 @@
 #include <spex/core/stopwatch.h>
 #include <spex/core/threads.h>
 #include <spex/run/checkpoint.h>
+#include <spex/run/networks.h>
 #include <spex/run/phases.h>
 
 namespace spex {
@@ -69,22 +70,27 @@ void TrialUnits::train(std::vector<TrialUnit>& units, const Stop& stop,
     for (size_t i = 0; i < units.size(); ++i) train_one(i);
 }
 
-double TrialUnits::test(const TrialUnit& unit) {
-  std::shared_ptr<const Problem> problem = trials_.problem(unit.config);
-  std::optional<Checkpoint> trained = load_checkpoint(unit.file);
-  require(trained.has_value(), "{} is gone; give another --out", unit.file.string());
-  const TrainState& state = trained->state;
-  const Phase& phase = unit.config.final();
-  std::unique_ptr<Model> model = phase.model->make(shape_of(*problem, unit.config), unit.seed);
-  load_state(*model, state.best);
-  Split split = choose_split(data(), unit.config.split);
-  Matrix logits =
-      predict_logits(phase, *model, *problem, unit.seed, state.best_epoch, state.best_temperature,
-                     split.test.span(), phase.recipe.batch_size);
+double TrialUnits::test(std::span<const TrialUnit> units) {
+  const Config& config = units.front().config;
+  const Phase& phase = config.final();
+  std::shared_ptr<const Problem> problem = trials_.problem(config);
+  Split split = choose_split(data(), config.split);
+  std::vector<Matrix> each;
+  for (const TrialUnit& unit : units) {
+    std::optional<Checkpoint> trained = load_checkpoint(unit.file);
+    require(trained.has_value(), "{} is gone; give another --out", unit.file.string());
+    const TrainState& state = trained->state;
+    std::unique_ptr<Model> model = phase.model->make(shape_of(*problem, config), unit.seed);
+    load_state(*model, state.best);
+    each.push_back(predict_logits(phase, *model, *problem, unit.seed, state.best_epoch,
+                                  state.best_temperature, split.test.span(),
+                                  phase.recipe.batch_size));
+  }
+  Matrix logits = average_logits(std::move(each), data().labels.task);
   Matrix all = Matrix::zeros(data().nodes(), logits.cols(), MemoryTag::activations);
   for (size_t i = 0; i < split.test.size(); ++i)
     copy(all.view().block(split.test[i], 1), logits.view().block(i, 1));
-  Objective objective(data().labels, unit.config.split.metric, problem->preparation.targets);
+  Objective objective(data().labels, config.split.metric, problem->preparation.targets);
   return objective.score(all, split.test.span());
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace spex {
@@ -37,8 +38,9 @@ class TrialUnits {
   // time.
   void train(std::vector<TrialUnit>& units, const Stop& stop, const std::function<void()>& on_done);
 
-  // The metric of a trained unit on the test nodes of its split.
-  double test(const TrialUnit& unit);
+  // The metric on the test nodes of their split of what trained units that differ in their seed
+  // predict on average.
+  double test(std::span<const TrialUnit> units);
 
  private:
   void prepare(TrialUnit& unit, const Stop& stop);

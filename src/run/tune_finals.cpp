@@ -113,24 +113,30 @@ bool decide(TuneContext& c, double seconds) {
 bool test_winner(TuneContext& c) {
   std::vector<Fold> all = rounds(c);
   if (c.table.now.trials.empty()) all.clear();
-  std::vector<TrialUnit> trained;
+  size_t winner = c.table.now.winner, members = c.starts.front().config.members;
+  auto trained = [](const TrialUnit& unit) { return unit.done && !std::isnan(unit.validation); };
+  std::vector<std::pair<Fold, std::vector<TrialUnit>>> tested;  // the networks of each training
   for (std::span<const Fold> group : grouped(all, static_cast<size_t>(threads()))) {
     std::vector<TrialUnit> units;
     for (const Fold& round : group)
-      units.push_back(c.unit_of("finals", c.table.now.winner, {round.split, round.seed, {}},
-                                c.all_epochs(c.table.now.winner)));
+      for (size_t m = 0; m < members; ++m)
+        units.push_back(c.unit_of("finals", winner, {round.split, round.seed * members + m, {}},
+                                  c.all_epochs(winner)));
     c.units.train(units, c.until(c.request.budget_seconds), [&] { c.show("test"); });
-    for (TrialUnit& unit : units)
-      if (unit.done && !std::isnan(unit.validation)) trained.push_back(std::move(unit));
+    for (size_t i = 0; i < group.size(); ++i) {
+      std::span<const TrialUnit> networks(&units[i * members], members);
+      if (std::ranges::all_of(networks, trained))
+        tested.push_back({group[i], {networks.begin(), networks.end()}});
+    }
   }
   if (c.told_to_stop()) {
     c.table.save();
     return false;
   }
   std::vector<double> tests;
-  for (const TrialUnit& unit : trained) {
-    tests.push_back(c.units.test(unit));
-    c.table.now.tests.push_back({unit.config.split.index, unit.seed, tests.back()});
+  for (const auto& [round, networks] : tested) {
+    tests.push_back(c.units.test(networks));
+    c.table.now.tests.push_back({round.split, round.seed, tests.back()});
   }
   if (tests.size() < all.size())
     log("{} of {} trainings of the winner came to their end in time", tests.size(), all.size());

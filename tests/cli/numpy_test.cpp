@@ -61,6 +61,7 @@ TEST(NumpyProgram, PredictsWhatSpexPredicts) {
       {"--model", "exphormer", "--set", "exphormer.virtual_nodes=2", "--set",
        "exphormer.epochs=15"},
       {"--model", "exphormer", "--set", "exphormer.norm=graph", "--set", "exphormer.epochs=15"},
+      {"--members", "3", "--set", "spexphormer.sampling=uniform"},
       local({"conv=gcn", "pre_linear=true"}),
       local({"conv=sage", "degree=4", "residual=false"}),
       local({"conv=gat", "degree=4", "batch_size=50", "local_cap=3", "norm=layer"}),
@@ -69,7 +70,7 @@ TEST(NumpyProgram, PredictsWhatSpexPredicts) {
     SCOPED_TRACE(i);
     std::string run = folder / ("run" + std::to_string(i)), out = folder / "numpy.csv";
     std::vector<std::string> arguments = {"train", data, "--out", run, "-q", "--threads", "1"};
-    if (kinds[i].front() == "--set") arguments = training(data, run, {"-q"});
+    if (kinds[i].front() != "--model") arguments = training(data, run, {"-q"});
     arguments.insert(arguments.end(), kinds[i].begin(), kinds[i].end());
     Outcome trained = spex(arguments);
     ASSERT_EQ(trained.code, 0) << trained.err;

@@ -34,6 +34,12 @@ TEST(Findings, SayThatABaselineIsBetter) {
   EXPECT_TRUE(says(record, "A perceptron that sees no edges is better: 95.0% against 89.5%."));
 }
 
+TEST(Findings, SayWhatAveragingGives) {
+  RunRecord record = example::record();
+  record.details.alone_test = 0.881;
+  EXPECT_TRUE(says(record, "averaged: 89.5% on the test nodes, where one of them alone has 88.1%"));
+}
+
 TEST(Findings, SayThatTrainingWentOnTooLong) {
   RunRecord record = example::record();
   record.summary.seeds[0].best_epoch = 10;

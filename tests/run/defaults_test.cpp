@@ -66,6 +66,7 @@ TEST(Defaults, TakeAShapeThatBeatsSimplerOnesByHalfAStandardErrorWhateverTheTest
   }
   EXPECT_EQ(tried.chosen, chosen);
   EXPECT_GT(tried.config.final().recipe.patience, 0U);
+  EXPECT_EQ(tried.config.members, 5U) << "few nodes";
 
   Split split = choose_split(data, {});
   ASSERT_GT(split.test.size(), 5U);

@@ -170,7 +170,7 @@ TEST(Summary, OfTiesReportsTheFirstOfTheSharpestEpochs) {
   std::vector<EpochRecord> rows = {row_of("spexphormer", 0, 0, 1.0, 0.7, 0.1),
                                    row_of("spexphormer", 0, 1, 0.5, 0.7, 0.2),
                                    row_of("spexphormer", 0, 2, 0.5, 0.7, 0.3)};
-  EXPECT_EQ(summarise_run(problem, config, rows).test_mean, 0.2);
+  EXPECT_EQ(summarise_run(problem, config, rows, network_results(config, rows)).test_mean, 0.2);
 }
 
 // Polynormer looks for its best epoch anew once its global layers are there.

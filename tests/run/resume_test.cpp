@@ -75,9 +75,9 @@ TEST_P(SameFiles, StoppedAfterEveryEpochAndResumedGivesIdenticalFiles) {
 INSTANTIATE_TEST_SUITE_P(
     Run, SameFiles,
     testing::Values(
-        "", "spexphormer.batch_size=64", "model=exphormer exphormer.epochs=6",
-        "model=gcn gcn.epochs=6", "model=gcn gcn.epochs=6 gcn.batch_size=150",
-        "model=mlp mlp.epochs=6 mlp.batch_size=64",
+        "", "spexphormer.batch_size=64", "members=2", "model=gcn gcn.epochs=6 members=3",
+        "model=exphormer exphormer.epochs=6", "model=gcn gcn.epochs=6",
+        "model=gcn gcn.epochs=6 gcn.batch_size=150", "model=mlp mlp.epochs=6 mlp.batch_size=64",
         "model=polynormer polynormer.epochs=6 polynormer.local_epochs=3 "
         "polynormer.width=16 polynormer.heads=2",
         "model=nodeformer nodeformer.epochs=5 nodeformer.draws=2 nodeformer.batch_size=150",

@@ -60,6 +60,7 @@ struct Config {
   std::string model;
   size_t seed = 0;
   size_t seeds = 1;
+  size_t members = 1;  // networks per seed, whose predictions are averaged
   size_t threads = 0;  // 0: all cores
   SplitConfig split;
   FeatureConfig features;

@@ -2,7 +2,7 @@
 // graph with the same features, where the estimator is run first.
 #pragma once
 
-#include <spex/run/model_file.h>
+#include <spex/run/networks.h>
 #include <spex/train/ground.h>
 
 #include <filesystem>
@@ -25,21 +25,21 @@ struct Predictions {
 // Logits to probabilities, by task; two classes give two columns.
 Matrix to_probabilities(ConstMatrixView logits, const Meaning& meaning);
 
-// A trained model on the graph that it is asked about. Nodes are in range and differ; rows come in
-// their order.
+// What a run trained, on the graph that it is asked about. Nodes are in range and differ; rows come
+// in their order.
 struct Predictor {
   Config config;
-  SavedModel saved;
+  std::vector<TrainedNetwork> networks;  // alike but for their state; predictions are averaged
   Ground ground;
-  std::unique_ptr<Model> model;
 
-  // batch 0: what is best; `sample` numbers the samples that a model which draws can be run on.
+  const SavedModel& saved() const { return networks.front().saved; }
   Matrix logits(std::span<const NodeId> nodes, size_t batch = 0, size_t sample = 0) const;
   // Averages over so many samples.
   Matrix probabilities(std::span<const NodeId> nodes, size_t batch = 0, size_t samples = 1) const;
-  // What the last layer before the outputs gives.
+  // What the last layer before the outputs gives, of the first network.
   Matrix embeddings(std::span<const NodeId> nodes, size_t batch = 0) const;
-  // The scores that the model draws by, or those of its own attention if that has one head.
+  // The scores that the networks draw by, or those of the first one's own attention if that has one
+  // head.
   Scores attention() const;
 };
 

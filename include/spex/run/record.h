@@ -109,6 +109,8 @@ struct RunDetails {
   double constant_test = 0;  // the metric of one answer for all: the commonest class, or the mean
   // Of a perceptron of the same features; NaN: none was trained.
   double edgeless_test = std::numeric_limits<double>::quiet_NaN();
+  // Of the networks alone, on average, where several are averaged; NaN where not.
+  double alone_test = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> recall, precision;  // as the threshold falls; two classes only
   // Ten bins of probability (of class 1, or of the predicted one): its mean, the share that was right,
   // and the nodes in it.
@@ -130,6 +132,9 @@ struct RunRecord {
   std::vector<EpochRecord> epochs;  // metrics.csv
   std::vector<ConfigKey> config;
 };
+
+// The rows of the first network that the last phase trained.
+std::vector<EpochRecord> first_training(const RunRecord& record);
 
 // What is written reads back to the same values; NaN becomes null in JSON and an empty field in
 // CSV. Reading refuses what is missing or of the wrong kind, naming `source` and the place in it.

@@ -23,7 +23,15 @@ struct RunFiles {
   }
   std::filesystem::path scores() const { return folder / "scores.safetensors"; }
   std::filesystem::path attention() const { return folder / "attention.safetensors"; }
-  std::filesystem::path model() const { return folder / "model.safetensors"; }
+  // Of several networks that are averaged, each has a file.
+  std::filesystem::path model(size_t member = 0) const {
+    return folder / (member == 0 ? "model.safetensors"
+                                 : "model-" + std::to_string(member + 1) + ".safetensors");
+  }
+  // A network that may be averaged with others, until the run is finished.
+  std::filesystem::path network(size_t seed) const {
+    return folder / ("network-" + std::to_string(seed) + ".safetensors");
+  }
   std::filesystem::path predictions() const { return folder / "predictions.csv"; }
   std::filesystem::path summary() const { return folder / "summary.json"; }
   std::filesystem::path details() const { return folder / "details.json"; }

@@ -18,7 +18,7 @@ struct RunSettings {
   std::vector<std::string> assignments;  // key=value
   std::optional<std::string> model;
   bool chooses_model = false;  // the data decides where nothing says which
-  std::optional<size_t> seed, seeds, split, threads;
+  std::optional<size_t> seed, seeds, members, split, threads;
 };
 
 // Throws if a setting has no such name or value: what can be said before the data is read.

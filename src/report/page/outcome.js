@@ -56,7 +56,7 @@ function findingsBox({findings}) {
 }
 
 function resultSection(run) {
-  const {summary} = run, {metric} = summary;
+  const {summary} = run, {metric} = summary, members = membersOf(run.config);
   const seeds = summary.final.seeds.length;
   const spread = seeds > 1 ? element('span', {class: 'spread'}, ' ± ', figureOf('test_std', scoreSpread(metric, summary.test_std)), scoreUnit(metric))
                            : element('span', {class: 'spread'}, scoreUnit(metric));
@@ -66,7 +66,7 @@ function resultSection(run) {
           element('div', {},
               element('p', {class: 'headline'}, figureOf('test_mean', scoreNumber(metric, summary.test_mean)), spread),
               element('p', {}, `${metricName(summary.metric)} on the test nodes, ${meaning}.`),
-              note('Each seed trains the final network anew from other random weights. The test value is read at the epoch that was best on validation, so the test nodes chose nothing.')),
+              note(`${members > 1 ? `Each seed trains ${members} networks from other random weights and averages what they predict.` : 'Each seed trains the final network anew from other random weights.'} The test value is read at the epoch that was best on validation, so the test nodes chose nothing.`)),
           element('div', {}, seedTable(summary), seedStrip(summary))),
       element('div', {class: 'result'}, findingsBox(run), baselineTable(run)),
       facts(summary));

@@ -2,13 +2,17 @@
 
 const phaseTitle = (phase) => phase.charAt(0).toUpperCase() + phase.slice(1);
 
-function aboutPhases(phases, summary) {
+// How many networks each seed trained: their curves are numbered through, those of seed s from s times as many on.
+const membersOf = (config) => Number(config.find(([key]) => key === 'members')?.[1] ?? 1);
+
+function aboutPhases(phases, summary, members) {
+  const line = members > 1 ? 'One line per network.' : 'One line per seed.';
   const edges = summary.edges_kept_percent < 100 ? 'only the sampled edges' : 'all edges';
-  if (phases.size < 2) return `${phaseTitle(summary.model)}. One line per seed.`;
-  return `The estimator, a narrow network, sees all edges and learns where to look. The final network, wide enough for the task, sees ${edges}. One line per seed.`;
+  if (phases.size < 2) return `${phaseTitle(summary.model)}. ${line}`;
+  return `The estimator, a narrow network, sees all edges and learns where to look. The final network, wide enough for the task, sees ${edges}. ${line}`;
 }
 
-const ofSeed = (curve) => `, seed ${curve.seed}`;
+const ofSeed = (curve) => `, ${curve.members > 1 ? 'network' : 'seed'} ${curve.seed}`;
 
 // The curves that hold at least one number under `key`: an epoch need not evaluate.
 const withNumbers = (curves, key) => curves.filter((c) => c[key].some(isNumber));
@@ -67,13 +71,16 @@ function temperatureFigure(curves) {
                   {x: epochAxis(), y: axis('temperature', {min: 0})}, {showLegend: false, format: (y) => y.toFixed(3)}));
 }
 
-function trainingSection({summary, curves}) {
+function trainingSection({summary, curves, config}) {
   if (curves.length === 0) return null;
-  const phases = new Map();
-  for (const curve of curves) phases.set(curve.phase, [...(phases.get(curve.phase) ?? []), curve]);
-  const best = new Map(summary.final.seeds.map((s) => [s.seed, s.best_epoch]));
+  const phases = new Map(), members = membersOf(config);
+  for (const each of curves) {
+    const curve = {...each, members: each.phase === summary.model ? members : 1};
+    phases.set(curve.phase, [...(phases.get(curve.phase) ?? []), curve]);
+  }
+  const best = new Map(summary.final.seeds.map((s) => [s.seed * members, s.best_epoch]));
   const figures = [...phases].flatMap(([phase, ofPhase]) => [
     lossFigure(phase, ofPhase), metricFigure(phase, ofPhase, summary.metric, phase === summary.model ? best : new Map())]);
-  return section('Training', aboutPhases(phases, summary),
+  return section('Training', aboutPhases(phases, summary, members),
       element('div', {class: 'charts'}, figures, rateFigure(phases), temperatureFigure(curves)));
 }
