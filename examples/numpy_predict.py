@@ -356,7 +356,7 @@ def probabilities(logits, network, metadata):
 def main():
     run = sys.argv[1]
     config = read_settings(open(run + "/config.toml").read())
-    files = ["model.safetensors"] + [f"model-{m}.safetensors" for m in range(2, config["members"] + 1)]
+    files = ["model.safetensors"] + [f"model-{m}.safetensors" for m in range(2, config.get("members", 1) + 1)]
     each, names = zip(*(probabilities(*predict(run, config, file)) for file in files))
     values, names = np.mean(each, axis=0), names[0]
     print("node," + ",".join(names))

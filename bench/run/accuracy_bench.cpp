@@ -111,7 +111,8 @@ Line train(const Dataset& data, const Config& config) {
   RunSummary s = run_training(make_problem(data, config), config, options, {}).record.summary;
   fs::remove_all(folder);
   const SeedResult& result = s.seeds.front();
-  return {result.validation, result.test, 0, 1e-6 * static_cast<double>(s.final.peak_bytes)};
+  size_t peak = std::max(s.final.peak_bytes, s.estimator.peak_bytes);
+  return {result.validation, result.test, 0, 1e-6 * static_cast<double>(peak)};
 }
 
 void run_task(const Request& request, const BenchSet& task, Lines& lines) {

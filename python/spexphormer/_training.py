@@ -128,7 +128,7 @@ def compare(data: Any, models: Sequence[str], *, seeds: int = 1, seed: int = 0,
     ----------
     data : Dataset, or what Dataset takes as its first argument
     models : names, such as ["mlp", "gcn", "spexphormer"]
-    seeds : networks to train on each split
+    seeds : trainings on each split, of one network each unless settings has "members"
     splits : stored splits, or "all"; None: the first
     out : a folder for the runs; the same call goes on where it was stopped. None: a temporary one
     settings : such as {"gcn.width": 64, "split.ratio": "50/25/25"}; a model's own count for it alone

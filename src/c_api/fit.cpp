@@ -99,8 +99,9 @@ std::string compare(const spex_dataset& dataset, const std::vector<std::string>&
   check_splits(splits, data);
   bool stopped = false;
   RunHooks hooks = hooks_of(options, on_epoch, user, stopped);
-  request.configs = resolve_each(settings_of(options, shared_data(*directory, dataset)), models,
-                                 splits, data, hooks.stop);
+  RunSettings settings = settings_of(options, shared_data(*directory, dataset));
+  compare_alike(settings);
+  request.configs = resolve_each(settings, models, splits, data, hooks.stop);
   for (Config& config : request.configs) config.threads = use_threads(config.threads);
   if (options.checkpoint_seconds > 0) request.checkpoint_seconds = options.checkpoint_seconds;
   auto comparison = compare_models(data, request, hooks);

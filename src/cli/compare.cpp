@@ -25,8 +25,9 @@ struct CompareCommand {
   std::filesystem::path out;
 };
 
-void compare(const CompareCommand& request) {
+void compare(CompareCommand& request) {
   check_settings(request.settings);
+  compare_alike(request.settings);
   std::vector<std::string> models = models_of(request.models);
   Progress progress(request.settings.quiet);
   set_log_sink([&](std::string_view text) { progress.line(text); });
@@ -40,7 +41,7 @@ void compare(const CompareCommand& request) {
       resolve_each(request.settings, models, splits_of(request.splits, data), data, interrupted);
   for (Config& config : wanted.configs) {
     config.threads = use_threads(config.threads);
-    progress.show_metric(config);
+    progress.show(config);
   }
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {

@@ -31,7 +31,7 @@ void estimate(const EstimateCommand& request) {
   Config config = resolve(request.settings, data, interrupted);
   check(config);
   config.threads = use_threads(config.threads);
-  progress.show_metric(config);
+  progress.show(config);
   Problem problem = make_problem(std::move(data), config);
   RunHooks hooks;
   hooks.on_epoch = [&](const EpochRecord& record, size_t epochs) {

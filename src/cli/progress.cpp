@@ -53,7 +53,11 @@ Progress::~Progress() {
 std::string Progress::describe(const EpochRecord& record, size_t epochs) const {
   double per_epoch = seconds_between(started_, std::chrono::steady_clock::now()) /
                      static_cast<double>(record.epoch + 1 - first_epoch_);
-  std::string text = fmt::format("{} seed {}  epoch {}/{}  loss {:.4f}", record.phase, record.seed,
+  std::string which = fmt::format("seed {}", record.seed);
+  if (members_ > 1 && record.phase == model_)
+    which = fmt::format("seed {} network {}/{}", record.seed / members_, record.seed % members_ + 1,
+                        members_);
+  std::string text = fmt::format("{} {}  epoch {}/{}  loss {:.4f}", record.phase, which,
                                  record.epoch + 1, epochs, record.train_loss);
   if (!std::isnan(record.validation))
     text += fmt::format("  val {} (best {})", score_text(metric_, record.validation),

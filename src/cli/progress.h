@@ -14,7 +14,11 @@ class Progress {
  public:
   explicit Progress(bool quiet);
   ~Progress();
-  void show_metric(const Config& config) { metric_ = name(config.split.metric); }
+  void show(const Config& config) {  // of what the epochs will be
+    metric_ = name(config.split.metric);
+    model_ = config.model;
+    members_ = config.members;
+  }
   void epoch(const EpochRecord& record, size_t epochs);
   void status(const std::string& text);  // how far it is, where there are no epochs to show
   void line(std::string_view text);      // a message between two updates
@@ -26,7 +30,8 @@ class Progress {
 
   bool quiet_, terminal_;
   bool drawn_ = false;
-  std::string metric_, phase_;
+  std::string metric_, model_, phase_;
+  size_t members_ = 1;
   size_t seed_ = 0;
   size_t first_epoch_ = 0, next_epoch_ = 0;
   double best_ = -1e30;

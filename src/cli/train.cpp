@@ -69,7 +69,7 @@ void train(TrainCommand& request) {
   if (!request.run.scores.empty()) request.settings.chooses_model = false;
   Config config = resolve(request.settings, data, interrupted);
   config.threads = use_threads(config.threads);
-  progress.show_metric(config);
+  progress.show(config);
   check(config);
   PreparedData prepared = prepare(std::move(data), config.features);
   PlanInput input = plan_input(prepared.data, config);

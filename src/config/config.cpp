@@ -159,6 +159,10 @@ void Config::list(SettingList& s) {
 
 void check(const Config& config) {
   check_structure(config);
+  constexpr size_t kLargestSeed = 1'000'000'000'000'000'000;
+  require(config.seed <= kLargestSeed / config.members,
+          "seed {} is too large for {} members: their networks are numbered on from {} times it",
+          config.seed, config.members, config.members);
   for (const Phase& phase : config.phases) {
     phase.model->check();
     bool batches = phase.model->needs().batching != Batching::none;

@@ -172,6 +172,8 @@ PhasePlan phase_plan(const PlanInput& in, const Config& config, const Phase& pha
   double bytes = epoch.bytes;
   if (!last) bytes = std::max(bytes, 2.0 * edges * static_cast<double>(needs.layers));  // scores
   if (needs.sampling.truncate > 0) bytes += 2.0 * static_cast<double>(needs.layers) * edges;
+  if (last && config.members > 1)  // what is averaged: sums beside the logits
+    bytes += 2.0 * kFloat * static_cast<double>(in.outputs * in.nodes);
   size_t trainings = last ? config.seeds * config.members : phase.model->tries();
   return {phase.name, static_cast<size_t>(base + bytes),
           epoch.seconds * static_cast<double>(phase.recipe.epochs * trainings)};

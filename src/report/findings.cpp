@@ -99,9 +99,11 @@ void classes_never_found(std::vector<std::string>& out, const RunDetails& detail
 }
 
 void averaging(std::vector<std::string>& out, const RunRecord& record) {
-  double alone = record.details.alone_test;
-  if (std::isnan(alone)) return;
   const RunSummary& s = record.summary;
+  const std::vector<SeedResult>& networks = record.details.networks;
+  if (networks.empty()) return;
+  double alone = 0;
+  for (const SeedResult& each : networks) alone += each.test / static_cast<double>(networks.size());
   out.push_back(
       fmt::format("What several networks predict is averaged: {} on the test nodes, where "
                   "one of them alone has {} on average.",

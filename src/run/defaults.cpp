@@ -154,7 +154,6 @@ void suit_local(Config& config, const Dataset& data, const DataFacts& facts, con
     config = choose_shape(data, config, facts, stop);
     // Chance weighs most where nodes are few, and networks take seconds there.
     if (facts.nodes <= kFewNodes) config.members = kMembers;
-    if (config.members > 1) log("what {} networks predict is averaged", config.members);
     return;
   }
   config = with(config, {"conv=gcn", "layers=3", "width=128", "dropout=0.3", "attention_layers=1",

@@ -1,3 +1,4 @@
+#include <spex/core/threads.h>
 #include <spex/run/networks.h>
 #include <spex/run/phases.h>
 
@@ -7,11 +8,11 @@
 namespace spex {
 namespace {
 
-// log of the mean of exp(logs), also where all of those are tiny.
-double log_mean(const std::vector<double>& logs) {
-  double largest = *std::max_element(logs.begin(), logs.end()), sum = 0;
-  for (double each : logs) sum += std::exp(each - largest);
-  return largest + std::log(sum / static_cast<double>(logs.size()));
+constexpr size_t kBlockRows = 1024;
+
+// log(exp(a) + exp(b)), also where both are tiny.
+double log_add(double a, double b) {
+  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
 }
 
 double log_sum(ConstMatrixView row) {
@@ -20,68 +21,79 @@ double log_sum(ConstMatrixView row) {
   return largest + std::log(sum);
 }
 
-// A class of several: the log of its probability is a logit.
-void average_shares(std::span<const Matrix> logits, size_t r, float* out) {
-  size_t columns = logits.front().cols();
-  std::vector<double> sums;
-  for (const Matrix& each : logits) sums.push_back(log_sum(each.view().block(r, 1)));
-  std::vector<double> logs(logits.size());
-  for (size_t c = 0; c < columns; ++c) {
-    for (size_t i = 0; i < logits.size(); ++i) logs[i] = logits[i](r, c) - sums[i];
-    out[c] = static_cast<float>(log_mean(logs));
-  }
-}
-
-// A probability of its own in each column: log(p / (1 - p)).
-void average_odds(std::span<const Matrix> logits, size_t r, float* out) {
-  std::vector<double> yes(logits.size()), no(logits.size());
-  for (size_t c = 0; c < logits.front().cols(); ++c) {
-    for (size_t i = 0; i < logits.size(); ++i) {
-      double logit = logits[i](r, c);
-      yes[i] = std::min(logit, 0.0) - std::log1p(std::exp(-std::abs(logit)));
-      no[i] = yes[i] - logit;
-    }
-    out[c] = static_cast<float>(log_mean(yes) - log_mean(no));
-  }
-}
-
-void average_values(std::span<const Matrix> logits, size_t r, float* out) {
-  for (size_t c = 0; c < logits.front().cols(); ++c) {
-    double sum = 0;
-    for (const Matrix& each : logits) sum += each(r, c);
-    out[c] = static_cast<float>(sum / static_cast<double>(logits.size()));
-  }
+// The log of a probability whose log(p / (1 - p)) is known.
+double log_probability(double logit) {
+  return std::min(logit, 0.0) - std::log1p(std::exp(-std::abs(logit)));
 }
 
 }  // namespace
 
 TrainedNetwork open_network(const std::filesystem::path& file) {
-  SavedModel saved = load_model(file);
-  std::unique_ptr<Model> model = saved.make();
-  return {std::move(saved), std::move(model)};
+  TrainedNetwork network{load_model(file), nullptr};
+  network.model = network.saved.make();
+  network.saved.state.clear();  // the model has it
+  return network;
 }
 
-Matrix average_logits(std::vector<Matrix> logits, Task task) {
-  if (logits.size() == 1) return std::move(logits.front());
-  Matrix out(logits.front().rows(), logits.front().cols(), MemoryTag::activations);
-  bool one_of_many = task == Task::classes && out.cols() > 1;
-  auto average = task == Task::regression ? average_values
-                 : one_of_many            ? average_shares
-                                          : average_odds;
-  for (size_t r = 0; r < out.rows(); ++r) average(logits, r, out.view().row(r));
-  return out;
+void LogitAverage::add(Matrix logits) {
+  if (count_++ == 0) {
+    sum_ = std::move(logits);
+    return;
+  }
+  if (count_ == 2) {  // of one network, logits stay what they are
+    Matrix first = std::move(sum_);
+    sum_ = Matrix(first.rows(), first.cols(), MemoryTag::activations);
+    if (task_ == Task::binary_labels || one_logit(first))
+      no_ = Matrix(first.rows(), first.cols(), MemoryTag::activations);
+    fill(sum_, task_ == Task::regression ? 0.0F : kNothing);
+    fill(no_, kNothing);
+    accumulate(first);
+  }
+  accumulate(logits);
+}
+
+// Of classes, sum_ has the logs of summed probabilities; where each column has a probability of its
+// own, no_ has those of 1 less it.
+void LogitAverage::accumulate(const Matrix& logits) {
+  parallel_for(logits.rows(), kBlockRows, [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r) {
+      bool one_of_many = task_ == Task::classes && no_.empty();
+      double all = one_of_many ? log_sum(logits.view().block(r, 1)) : 0.0;
+      for (size_t c = 0; c < logits.cols(); ++c) {
+        double logit = logits(r, c);
+        if (task_ == Task::regression) {
+          sum_(r, c) += logits(r, c);
+        } else if (one_of_many) {
+          sum_(r, c) = static_cast<float>(log_add(sum_(r, c), logit - all));
+        } else {
+          sum_(r, c) = static_cast<float>(log_add(sum_(r, c), log_probability(logit)));
+          no_(r, c) = static_cast<float>(log_add(no_(r, c), log_probability(-logit)));
+        }
+      }
+    }
+  });
+}
+
+Matrix LogitAverage::take() {
+  float count = static_cast<float>(count_);
+  if (count_ > 1 && task_ == Task::regression)
+    for (float& value : sum_.span()) value /= count;
+  else if (!no_.empty())
+    for (size_t i = 0; i < sum_.size(); ++i) sum_.span()[i] -= no_.span()[i];
+  else if (count_ > 1)
+    for (float& value : sum_.span()) value -= std::log(count);
+  return std::move(sum_);
 }
 
 Matrix logits_of(std::span<const TrainedNetwork> networks, const Ground& ground,
                  std::span<const NodeId> nodes, size_t batch, size_t sample) {
-  std::vector<Matrix> logits;
+  LogitAverage average(networks.front().saved.meaning.task);
   for (const auto& [saved, model] : networks) {
     size_t apart = saved.phase.model->needs().sampling.resample_every;
-    logits.push_back(predict_logits(saved.phase, *model, ground, saved.seed,
-                                    saved.best_epoch + sample * apart, saved.temperature, nodes,
-                                    batch));
+    average.add(predict_logits(saved.phase, *model, ground, saved.seed,
+                               saved.best_epoch + sample * apart, saved.temperature, nodes, batch));
   }
-  return average_logits(std::move(logits), networks.front().saved.meaning.task);
+  return average.take();
 }
 
 }  // namespace spex

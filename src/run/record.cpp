@@ -111,7 +111,7 @@ void fields(auto& io, RunDetails& d) {
   io("required_gap", d.required_gap);
   io.optional("constant_test", d.constant_test);
   io.optional("edgeless_test", d.edgeless_test);
-  io.optional("alone_test", d.alone_test);
+  io.optional("networks", d.networks);
   io.optional("recall", d.recall);
   io.optional("precision", d.precision);
   io.optional("calibration_predicted", d.calibration_predicted);

@@ -99,7 +99,7 @@ class TrainingRun {
 
   void remove_intermediate() const {
     fs::remove(files_.checkpoint());
-    for (size_t n = 0; n < config_.seeds * config_.members; ++n)
+    for (size_t n = 0; config_.members > 1 && n < config_.seeds * config_.members; ++n)
       fs::remove(files_.network(first_network(config_) + n));
   }
 
@@ -345,8 +345,7 @@ class TrainingRun {
     std::vector<TrainedNetwork> networks;
     for (size_t m = 0; m < config_.members; ++m) networks.push_back(open_network(files_.model(m)));
     const auto& [saved, model] = networks.front();
-    if (config_.members > 1)
-      record.details.alone_test = tests_of(network_results(config_, folder_.records())).mean;
+    if (config_.members > 1) record.details.networks = network_results(config_, folder_.records());
     analyse_degrees(record.details, problem_.data.graph);
     record.details.edgeless_test = edgeless_score(problem_, config_);
     std::vector<MetricValue> test_metrics = predict_nodes(networks, record.details);

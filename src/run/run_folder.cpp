@@ -7,6 +7,8 @@
 
 #include <charconv>
 
+#include "run/run_summary.h"
+
 namespace spex {
 namespace {
 
@@ -22,6 +24,17 @@ std::vector<ConfigKey> comparable(Config config) {
   std::vector<ConfigKey> keys = config_keys(config);
   std::erase_if(keys, [](const ConfigKey& key) { return key.key.ends_with(".recompute"); });
   return keys;
+}
+
+// Files of a run's networks, as many as it was configured for.
+std::vector<fs::path> network_files(const RunFiles& files) {
+  if (!read_text(files.config()).starts_with(kRunHeader)) return {};  // earlier versions had none
+  Config config = read_run_config(files);
+  std::vector<fs::path> all;
+  for (size_t m = 1; m < config.members; ++m) all.push_back(files.model(m));
+  for (size_t n = 0; config.members > 1 && n < config.seeds * config.members; ++n)
+    all.push_back(files.network(first_network(config) + n));
+  return all;
 }
 
 }  // namespace
@@ -85,13 +98,11 @@ void RunFolder::remove_run() const {
   require(read_text(files_.config()).starts_with(kAnyRun),
           "{} is not of a run, and --force replaces runs alone; give another --out",
           files_.config().string());
+  for (const fs::path& file : network_files(files_)) fs::remove(file);
   for (const fs::path& file :
        {files_.summary(), files_.report(), files_.details(), files_.predictions(), files_.model(),
         files_.checkpoint(), files_.scores(), files_.attention(), files_.metrics()})
     fs::remove(file);
-  for (size_t m = 1; fs::remove(files_.model(m)); ++m) continue;
-  for (const fs::directory_entry& entry : fs::directory_iterator(files_.folder))
-    if (entry.path().filename().string().starts_with("network-")) fs::remove(entry.path());
   for (const ModelInfo& info : models()) fs::remove(files_.phase(info.name));
   fs::remove(files_.config());
 }

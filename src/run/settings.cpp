@@ -142,7 +142,16 @@ Config resolve(const RunSettings& s, const Dataset& data, const std::function<bo
   if (s.members) config.members = *s.members;
   use_split(s, config);
   if (s.threads) config.threads = *s.threads;
+  if (config.members > 1) log("what {} networks predict is averaged", config.members);
   return config;
+}
+
+void compare_alike(RunSettings& s) {
+  bool said = s.members || !s.config_file.empty() ||
+              std::ranges::any_of(s.assignments, [](const std::string& each) {
+                return each.starts_with("members=");
+              });
+  if (!said) s.members = 1;
 }
 
 void check_models(const std::vector<std::string>& models) {

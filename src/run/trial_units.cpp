@@ -75,18 +75,17 @@ double TrialUnits::test(std::span<const TrialUnit> units) {
   const Phase& phase = config.final();
   std::shared_ptr<const Problem> problem = trials_.problem(config);
   Split split = choose_split(data(), config.split);
-  std::vector<Matrix> each;
+  LogitAverage average(data().labels.task);
   for (const TrialUnit& unit : units) {
     std::optional<Checkpoint> trained = load_checkpoint(unit.file);
     require(trained.has_value(), "{} is gone; give another --out", unit.file.string());
     const TrainState& state = trained->state;
     std::unique_ptr<Model> model = phase.model->make(shape_of(*problem, config), unit.seed);
     load_state(*model, state.best);
-    each.push_back(predict_logits(phase, *model, *problem, unit.seed, state.best_epoch,
-                                  state.best_temperature, split.test.span(),
-                                  phase.recipe.batch_size));
+    average.add(predict_logits(phase, *model, *problem, unit.seed, state.best_epoch,
+                               state.best_temperature, split.test.span(), phase.recipe.batch_size));
   }
-  Matrix logits = average_logits(std::move(each), data().labels.task);
+  Matrix logits = average.take();
   Matrix all = Matrix::zeros(data().nodes(), logits.cols(), MemoryTag::activations);
   for (size_t i = 0; i < split.test.size(); ++i)
     copy(all.view().block(split.test[i], 1), logits.view().block(i, 1));

@@ -113,10 +113,12 @@ bool decide(TuneContext& c, double seconds) {
 bool test_winner(TuneContext& c) {
   std::vector<Fold> all = rounds(c);
   if (c.table.now.trials.empty()) all.clear();
-  size_t winner = c.table.now.winner, members = c.starts.front().config.members;
+  size_t winner = c.table.now.winner;
+  size_t members = all.empty() ? 1 : c.config_of(c.table.now.trials[winner]).members;
+  size_t together = std::max<size_t>(1, static_cast<size_t>(threads()) / members);
   auto trained = [](const TrialUnit& unit) { return unit.done && !std::isnan(unit.validation); };
   std::vector<std::pair<Fold, std::vector<TrialUnit>>> tested;  // the networks of each training
-  for (std::span<const Fold> group : grouped(all, static_cast<size_t>(threads()))) {
+  for (std::span<const Fold> group : grouped(all, together)) {
     std::vector<TrialUnit> units;
     for (const Fold& round : group)
       for (size_t m = 0; m < members; ++m)

@@ -36,7 +36,7 @@ TEST(Findings, SayThatABaselineIsBetter) {
 
 TEST(Findings, SayWhatAveragingGives) {
   RunRecord record = example::record();
-  record.details.alone_test = 0.881;
+  record.details.networks = {{0, 0.9, 0.87, 5}, {1, 0.9, 0.892, 7}};
   EXPECT_TRUE(says(record, "averaged: 89.5% on the test nodes, where one of them alone has 88.1%"));
 }
 

@@ -1,4 +1,5 @@
 // Several networks that predict together: the average, and what a run keeps of them.
+#include <spex/core/files.h>
 #include <spex/core/random.h>
 #include <spex/run/networks.h>
 #include <spex/run/predict.h>
@@ -27,15 +28,27 @@ Meaning meaning_of(Task task, size_t outputs) {
   return {task, std::vector<std::string>(outputs, "x")};
 }
 
+Matrix average_of(std::vector<Matrix> logits, Task task) {
+  LogitAverage average(task);
+  for (Matrix& each : logits) average.add(std::move(each));
+  return average.take();
+}
+
+double mean_test(const std::vector<SeedResult>& results) {
+  double sum = 0;
+  for (const SeedResult& each : results) sum += each.test;
+  return sum / static_cast<double>(results.size());
+}
+
 struct Case {
   Task task;
   size_t columns, outputs;  // two classes have one logit
 };
 
-class AverageLogits : public testing::TestWithParam<Case> {};
+class LogitAverages : public testing::TestWithParam<Case> {};
 
 // The average of the probabilities, computed in double precision from their definition.
-TEST_P(AverageLogits, HaveTheAverageOfTheProbabilities) {
+TEST_P(LogitAverages, HaveTheAverageOfTheProbabilities) {
   auto [task, columns, outputs] = GetParam();
   for (float size : {1.0F, 30.0F}) {
     std::vector<Matrix> logits;
@@ -46,18 +59,18 @@ TEST_P(AverageLogits, HaveTheAverageOfTheProbabilities) {
       Matrix one = to_probabilities(logits.back(), meaning);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] += one.span()[i] / 3.0;
     }
-    Matrix found = to_probabilities(average_logits(std::move(logits), task), meaning);
+    Matrix found = to_probabilities(average_of(std::move(logits), task), meaning);
     for (size_t i = 0; i < expected.size(); ++i)
       ASSERT_NEAR(found.span()[i], expected[i], 2e-6 * std::max(1.0, expected[i])) << size;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, AverageLogits,
+INSTANTIATE_TEST_SUITE_P(Tasks, LogitAverages,
                          testing::Values(Case{Task::classes, 1, 2}, Case{Task::classes, 5, 5},
                                          Case{Task::binary_labels, 3, 3},
                                          Case{Task::regression, 2, 2}));
 
-TEST(AverageLogits, StayFiniteWhereEveryNetworkIsSure) {
+TEST(LogitAverage, StayFiniteWhereEveryNetworkIsSure) {
   for (Task task : {Task::classes, Task::binary_labels}) {
     std::vector<Matrix> logits;
     for (float sure : {300.0F, 200.0F, 400.0F}) {
@@ -65,16 +78,16 @@ TEST(AverageLogits, StayFiniteWhereEveryNetworkIsSure) {
       logits.back()(0, 0) = sure;
       logits.back()(0, 1) = -sure;
     }
-    Matrix found = average_logits(std::move(logits), task);
+    Matrix found = average_of(std::move(logits), task);
     for (float value : found.span()) EXPECT_TRUE(std::isfinite(value));
     EXPECT_GT(found(0, 0), found(0, 1) + 190);
   }
 }
 
-TEST(AverageLogits, OfOneNetworkAreItsOwnBits) {
+TEST(LogitAverage, OfOneNetworkAreItsOwnBits) {
   std::vector<Matrix> one;
   one.push_back(random_logits(4, 7, 3));
-  Matrix found = average_logits(std::move(one), Task::classes), same = random_logits(4, 7, 3);
+  Matrix found = average_of(std::move(one), Task::classes), same = random_logits(4, 7, 3);
   EXPECT_TRUE(std::ranges::equal(found.span(), same.span()));
 }
 
@@ -110,7 +123,7 @@ TEST(Members, OfARunAreTheNetworksThatSingleRunsTrain) {
   EXPECT_EQ(predictor.networks.size(), 2U);
   Matrix found = predictor.probabilities(nodes);
   for (size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(found.span()[i], sum.span()[i] / 2, 1e-6);
-  EXPECT_NEAR(record.details.alone_test, alone, 1e-12);
+  EXPECT_NEAR(mean_test(record.details.networks), alone, 1e-12);
   EXPECT_EQ(record.summary.final.parameters, predictor.networks[0].model->parameters().count() * 2);
 
   Problem problem = make_problem(small_mines(20), config);
@@ -132,6 +145,17 @@ TEST(Members, LeaveAFileForEachNetworkAndNoOther) {
   EXPECT_TRUE(fs::exists(folder / "run/model-2.safetensors"));
   run(quick_config(), folder / "run", {}, anew);
   EXPECT_FALSE(fs::exists(folder / "run/model-2.safetensors")) << "of the run that was replaced";
+  for (const char* file : {"model-2.safetensors", "network-1.safetensors"})
+    write_text(folder / "run" / file, "of somebody else");
+  run(quick_config(), folder / "run", {}, anew);
+  EXPECT_TRUE(fs::exists(folder / "run/model-2.safetensors")) << "a run of one network has none";
+  EXPECT_TRUE(fs::exists(folder / "run/network-1.safetensors"));
+}
+
+TEST(Members, OfASeedThatCannotBeMultipliedAreRefused) {
+  Config config = two_members();
+  config.seed = 900'000'000'000'000'000;
+  EXPECT_SAYS(check(config), "is too large for 2 members");
 }
 
 TEST(Members, OneOfWhichIsGoneIsMissed) {

@@ -44,7 +44,8 @@ TEST(Tune, LeavesSettingsThatTrainTakesAndATable) {
   TemporaryFolder folder;
   Dataset data = small_mines(12);
   TuneRequest request = small_request(folder / "out");
-  for (Config& config : request.defaults) config.members = 2;  // the winner's are averaged
+  request.defaults[0].members = 2;  // the winner's are averaged, whichever model that is
+  request.defaults[1].members = 3;
   std::optional<Tuning> tuned = tune(data, request, {});
   ASSERT_TRUE(tuned.has_value());
   EXPECT_EQ(tuned->trials.size(), 10U);

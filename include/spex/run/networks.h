@@ -14,13 +14,29 @@ namespace spex {
 
 struct TrainedNetwork {
   SavedModel saved;
-  std::unique_ptr<Model> model;  // in its best state
+  std::unique_ptr<Model> model;  // in its best state, which `saved` lacks
 };
 TrainedNetwork open_network(const std::filesystem::path& file);
 
 // Logits whose probabilities are the averages of those of several networks; of targets, the
 // averages themselves.
-Matrix average_logits(std::vector<Matrix> logits, Task task);
+class LogitAverage {
+ public:
+  explicit LogitAverage(Task task) : task_(task) {}
+  void add(Matrix logits);
+  Matrix take();
+
+ private:
+  static constexpr float kNothing = -1e30F;  // the log of a probability that is 0
+  bool one_logit(const Matrix& logits) const {
+    return task_ == Task::classes && logits.cols() == 1;
+  }
+  void accumulate(const Matrix& logits);
+
+  Task task_;
+  size_t count_ = 0;
+  Matrix sum_, no_;
+};
 
 // Of the average of networks, for nodes in their order. batch 0: what is best; `sample` numbers the
 // samples that a model which draws can be run on.

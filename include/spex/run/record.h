@@ -109,8 +109,7 @@ struct RunDetails {
   double constant_test = 0;  // the metric of one answer for all: the commonest class, or the mean
   // Of a perceptron of the same features; NaN: none was trained.
   double edgeless_test = std::numeric_limits<double>::quiet_NaN();
-  // Of the networks alone, on average, where several are averaged; NaN where not.
-  double alone_test = std::numeric_limits<double>::quiet_NaN();
+  std::vector<SeedResult> networks;       // alone, where several are averaged
   std::vector<double> recall, precision;  // as the threshold falls; two classes only
   // Ten bins of probability (of class 1, or of the predicted one): its mean, the share that was right,
   // and the nodes in it.

@@ -30,6 +30,10 @@ void check_settings(const RunSettings& settings);
 Config resolve(const RunSettings& settings, const Dataset& data,
                const std::function<bool()>& stop = {});
 
+// For a comparison of models: what the default averages for one of them is not set against single
+// networks of the others, unless the number of members is said.
+void compare_alike(RunSettings& settings);
+
 // The same for several models, each on each of the splits; no splits: the one of the settings. A
 // model's own settings count for that model alone. Defaults may be chosen by a split's validation
 // nodes, which are test nodes of others: each split has settings of its own.

@@ -18,10 +18,16 @@ function seedStrip(summary) {
   return strip;
 }
 
-function seedTable(summary) {
-  const rows = summary.final.seeds.map((s, i) => [
-    `${s.seed}`, figureOf(`seed_${i}_val`, score(summary.metric, s.val)), figureOf(`seed_${i}_test`, score(summary.metric, s.test)),
-    figureOf(`seed_${i}_best_epoch`, count(s.best_epoch))]);
+// Of networks that are averaged, each has a chosen epoch of its own.
+function chosenEpochs(s, networks, seeds) {
+  const members = networks.length / seeds.length, first = seeds.indexOf(s) * members;
+  return networks.length > 0 ? networks.slice(first, first + members).map((n) => count(n.best_epoch)).join(', ') : count(s.best_epoch);
+}
+
+function seedTable({final: {seeds}, metric}, networks) {
+  const rows = seeds.map((s, i) => [
+    `${s.seed}`, figureOf(`seed_${i}_val`, score(metric, s.val)), figureOf(`seed_${i}_test`, score(metric, s.test)),
+    figureOf(`seed_${i}_best_epoch`, chosenEpochs(s, networks, seeds))]);
   return table(['seed', 'validation', 'test', 'chosen epoch'], rows, {numeric: [1, 2, 3], className: 'wide'});
 }
 
@@ -44,6 +50,7 @@ function baselineTable({summary, details}) {
   const constant = {accuracy: 'the commonest class, for all', roc_auc: 'one answer for all', r2: 'the mean, for all'}[summary.metric] ?? 'one answer for all';
   if (isNumber(details.constant_test) && details.made.version !== '') rows.push([constant, score(summary.metric, details.constant_test), '']);
   if (isNumber(details.edgeless_test)) rows.push(['a perceptron, no edges', score(summary.metric, details.edgeless_test), '']);
+  if (details.networks?.length > 0) rows.push(['one of the networks alone, on average', score(summary.metric, details.networks.reduce((sum, n) => sum + n.test, 0) / details.networks.length), '']);
   if (summary.estimator.epochs > 0) rows.push(['the estimator alone', score(summary.metric, summary.estimator.test), '']);
   if (rows.length === 0) return null;
   rows.push([`this run, ${summary.model}`, score(summary.metric, summary.test_mean), '']);
@@ -56,8 +63,8 @@ function findingsBox({findings}) {
 }
 
 function resultSection(run) {
-  const {summary} = run, {metric} = summary, members = membersOf(run.config);
-  const seeds = summary.final.seeds.length;
+  const {summary} = run, {metric} = summary, networks = run.details.networks ?? [];
+  const seeds = summary.final.seeds.length, members = networks.length / seeds;
   const spread = seeds > 1 ? element('span', {class: 'spread'}, ' ± ', figureOf('test_std', scoreSpread(metric, summary.test_std)), scoreUnit(metric))
                            : element('span', {class: 'spread'}, scoreUnit(metric));
   const meaning = seeds > 1 ? `mean ± standard deviation over ${seeds} seeds` : 'one seed; train several (--seeds 5) to see the spread';
@@ -67,7 +74,7 @@ function resultSection(run) {
               element('p', {class: 'headline'}, figureOf('test_mean', scoreNumber(metric, summary.test_mean)), spread),
               element('p', {}, `${metricName(summary.metric)} on the test nodes, ${meaning}.`),
               note(`${members > 1 ? `Each seed trains ${members} networks from other random weights and averages what they predict.` : 'Each seed trains the final network anew from other random weights.'} The test value is read at the epoch that was best on validation, so the test nodes chose nothing.`)),
-          element('div', {}, seedTable(summary), seedStrip(summary))),
+          element('div', {}, seedTable(summary, networks), seedStrip(summary))),
       element('div', {class: 'result'}, findingsBox(run), baselineTable(run)),
       facts(summary));
 }

@@ -2,17 +2,14 @@
 
 const phaseTitle = (phase) => phase.charAt(0).toUpperCase() + phase.slice(1);
 
-// How many networks each seed trained: their curves are numbered through, those of seed s from s times as many on.
-const membersOf = (config) => Number(config.find(([key]) => key === 'members')?.[1] ?? 1);
-
-function aboutPhases(phases, summary, members) {
-  const line = members > 1 ? 'One line per network.' : 'One line per seed.';
+function aboutPhases(phases, summary, averaged) {
+  const line = averaged ? 'One line per network.' : 'One line per seed.';
   const edges = summary.edges_kept_percent < 100 ? 'only the sampled edges' : 'all edges';
   if (phases.size < 2) return `${phaseTitle(summary.model)}. ${line}`;
   return `The estimator, a narrow network, sees all edges and learns where to look. The final network, wide enough for the task, sees ${edges}. ${line}`;
 }
 
-const ofSeed = (curve) => `, ${curve.members > 1 ? 'network' : 'seed'} ${curve.seed}`;
+const ofSeed = (curve) => `, ${curve.averaged ? 'network' : 'seed'} ${curve.seed}`;
 
 // The curves that hold at least one number under `key`: an epoch need not evaluate.
 const withNumbers = (curves, key) => curves.filter((c) => c[key].some(isNumber));
@@ -71,16 +68,16 @@ function temperatureFigure(curves) {
                   {x: epochAxis(), y: axis('temperature', {min: 0})}, {showLegend: false, format: (y) => y.toFixed(3)}));
 }
 
-function trainingSection({summary, curves, config}) {
+function trainingSection({summary, details, curves}) {
   if (curves.length === 0) return null;
-  const phases = new Map(), members = membersOf(config);
+  const phases = new Map(), networks = details.networks ?? [];
   for (const each of curves) {
-    const curve = {...each, members: each.phase === summary.model ? members : 1};
+    const curve = {...each, averaged: each.phase === summary.model && networks.length > 0};
     phases.set(curve.phase, [...(phases.get(curve.phase) ?? []), curve]);
   }
-  const best = new Map(summary.final.seeds.map((s) => [s.seed * members, s.best_epoch]));
+  const best = new Map((networks.length > 0 ? networks : summary.final.seeds).map((s) => [s.seed, s.best_epoch]));
   const figures = [...phases].flatMap(([phase, ofPhase]) => [
     lossFigure(phase, ofPhase), metricFigure(phase, ofPhase, summary.metric, phase === summary.model ? best : new Map())]);
-  return section('Training', aboutPhases(phases, summary, members),
+  return section('Training', aboutPhases(phases, summary, networks.length > 0),
       element('div', {class: 'charts'}, figures, rateFigure(phases), temperatureFigure(curves)));
 }
