@@ -1,40 +1,23 @@
-#include <spex/core/cpu.h>
 #include <spex/core/error.h>
 #include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/core/stopwatch.h>
 #include <spex/core/threads.h>
-#include <spex/run/analysis.h>
+#include <spex/run/model_file.h>
 #include <spex/run/phases.h>
-#include <spex/run/predict.h>
 #include <spex/run/run.h>
 #include <spex/run/run_lock.h>
 
-#include <algorithm>
 #include <cmath>
-#include <ctime>
-#include <numeric>
 
-#include "run/edgeless.h"
 #include "run/run_folder.h"
+#include "run/run_results.h"
 #include "run/run_summary.h"
 
 namespace spex {
 namespace {
 
 namespace fs = std::filesystem;
-
-size_t count_parameters(const Phase& phase, const Shape& shape) {
-  return phase.model->make(shape, 0)->parameters().count();
-}
-
-std::string date_now() {
-  std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts)};
-}
 
 class TrainingRun {
  public:
@@ -45,7 +28,6 @@ class TrainingRun {
         options_(options),
         hooks_(hooks),
         files_{options.out},
-        objective_(problem_.data.labels, config.split.metric, problem_.preparation.targets),
         shape_(shape_of(problem_, config)),
         folder_(files_, config_) {
     if (config_.threads == 0) config_.threads = static_cast<size_t>(threads());
@@ -57,13 +39,11 @@ class TrainingRun {
     RunLock lock(files_.lock());
     folder_.open(problem_, options_);
     if (hooks_.on_start) hooks_.on_start();
-    RunResult result;
     if (fs::exists(files_.summary())) return finished_before();
-    if (!obtain_scores() || !train_seeds()) return result;
-    finish(result);
+    if (!obtain_scores() || !train_seeds()) return {};
+    RunRecord record = run_results({problem_, config_, options_, files_, folder_.records()});
     remove_intermediate();
-    result.finished = true;
-    return result;
+    return {true, std::move(record)};
   }
 
  private:
@@ -83,12 +63,13 @@ class TrainingRun {
 
   // The metric that chooses the best epoch must exist on the validation nodes.
   void check_validation() const {
+    Objective objective(problem_.data.labels, config_.split.metric, problem_.preparation.targets);
     Matrix zeros =
-        Matrix::zeros(problem_.data.nodes(), objective_.outputs(), MemoryTag::activations);
-    double score = objective_.score(zeros, problem_.split.validation.span());
+        Matrix::zeros(problem_.data.nodes(), objective.outputs(), MemoryTag::activations);
+    double score = objective.score(zeros, problem_.split.validation.span());
     require(!std::isnan(score),
             "{} cannot be computed on the validation nodes: their labels are all alike",
-            name(objective_.metric()));
+            name(objective.metric()));
   }
 
   // The summary is the last file of a run, so nothing is left to do but the report.
@@ -218,164 +199,11 @@ class TrainingRun {
     return true;
   }
 
-  // What each seed reached. Of several members, their average; those of the best seed are kept.
-  std::vector<SeedResult> judge_seeds() const {
-    std::vector<SeedResult> seeds = network_results(config_, folder_.records());
-    if (config_.members == 1) return seeds;
-    for (size_t s = 0; s < config_.seeds; ++s) {
-      seeds[s] = seeds[s * config_.members];
-      seeds[s].seed = config_.seed + s;
-      judge_average(seeds[s]);
-    }
-    seeds.resize(config_.seeds);
-    const SeedResult& best = *std::max_element(
-        seeds.begin(), seeds.end(),
-        [](const SeedResult& a, const SeedResult& b) { return a.validation < b.validation; });
-    for (size_t m = 0; m < config_.members; ++m)
-      save_model(files_.model(m), load_model(files_.network(best.seed * config_.members + m)));
-    return seeds;
-  }
-
-  void judge_average(SeedResult& seed) const {
-    std::vector<TrainedNetwork> networks;
-    for (size_t m = 0; m < config_.members; ++m)
-      networks.push_back(open_network(files_.network(seed.seed * config_.members + m)));
-    auto score = [&](std::span<const NodeId> nodes) {
-      Matrix logits = logits_of(networks, problem_, nodes, config_.final().recipe.batch_size);
-      return objective_.score(placed(logits, nodes), nodes);
-    };
-    seed.validation = score(problem_.split.validation.span());
-    seed.test = score(problem_.split.test.span());
-  }
-
-  // Predictions for every node where one pass gives them all, else for the test nodes.
-  std::vector<MetricValue> predict_nodes(std::span<const TrainedNetwork> networks,
-                                         RunDetails& details) {
-    const SavedModel& saved = networks.front().saved;
-    std::span<const NodeId> test = problem_.split.test.span();
-    Predictions predictions;
-    predictions.meaning = saved.meaning;
-    predictions.keys = problem_.data.keys;
-    predictions.nodes.assign(test.begin(), test.end());
-    if (saved.phase.recipe.batch_size == 0) {
-      predictions.nodes.resize(problem_.data.nodes());
-      std::iota(predictions.nodes.begin(), predictions.nodes.end(), 0U);
-    }
-    Matrix logits = logits_of(networks, problem_, predictions.nodes, saved.phase.recipe.batch_size);
-    predictions.values = to_probabilities(logits, predictions.meaning);
-    unscale(predictions.values, saved.preparation.targets);
-    write_atomically(files_.predictions(), [&](std::ostream& out) { write_csv(out, predictions); });
-    look_at_nodes(details, analyse_mistakes(details, problem_.data, predictions, test));
-    if (predictions.nodes.size() > test.size()) {
-      Matrix chosen(test.size(), logits.cols(), MemoryTag::activations);
-      for (size_t i = 0; i < test.size(); ++i)
-        copy(chosen.view().block(i, 1), logits.view().block(test[i], 1));
-      logits = std::move(chosen);
-    }
-    std::vector<MetricValue> metrics = metrics_of(logits, test);
-    unscale(logits, saved.preparation.targets);
-    analyse_predictions(details, problem_.data, logits, test);
-    details.constant_test = constant_score(problem_.data.labels, config_.split.metric,
-                                           problem_.split, problem_.data.nodes());
-    return metrics;
-  }
-
-  // Rows for each of `nodes`, at their places among all nodes.
-  Matrix placed(const Matrix& logits, std::span<const NodeId> nodes) const {
-    Matrix all = Matrix::zeros(problem_.data.nodes(), logits.cols(), MemoryTag::activations);
-    for (size_t i = 0; i < nodes.size(); ++i)
-      copy(all.view().block(nodes[i], 1), logits.view().block(i, 1));
-    return all;
-  }
-
-  std::vector<MetricValue> metrics_of(const Matrix& logits, std::span<const NodeId> nodes) const {
-    std::vector<MetricValue> values;
-    for (const auto& [name, value] : objective_.all_scores(placed(logits, nodes), nodes))
-      values.push_back({name, value});
-    return values;
-  }
-
-  // Of the largest mistakes, and of as many others spread over the test nodes.
-  void look_at_nodes(RunDetails& details, std::span<const NodeId> worst) {
-    constexpr size_t kNodes = 4;
-    const Scores* scores = problem_.scores_or_null();
-    if (!scores) return;
-    size_t layers = config_.final().model->needs().layers;
-    worst = worst.first(std::min(kNodes, worst.size()));
-    std::vector<NodeId> nodes(worst.begin(), worst.end());
-    std::span<const NodeId> test = problem_.split.test.span();
-    for (size_t i = 0; i < kNodes && !test.empty(); ++i)
-      nodes.push_back(test[i * test.size() / kNodes]);
-    for (NodeId node : nodes)
-      details.looks.push_back(
-          look_of(*scores, problem_.attention, problem_.data.keys, node, layers));
-  }
-
-  std::vector<PipelineStep> make_steps() {
-    const AttentionGraph& graph = problem_.attention;
-    size_t graph_bytes = sizeof(NodeId) * graph.edges() +
-                         sizeof(EdgeOffset) * (graph.offsets.size() + graph.segment_ends.size());
-    std::vector<PipelineStep> steps = {{"read data", options_.read_seconds, 0, 0, 0},
-                                       {"graphs", problem_.graph_seconds, graph_bytes, 0, 0}};
-    for (const Phase* phase : phases_to_train(config_, !options_.scores.empty())) {
-      PipelineStep step{phase->name, 0, 0, 0, 0};
-      for (const PhasePlan& plan : options_.plan.phases)
-        if (plan.name == phase->name)
-          step.forecast_seconds = plan.seconds, step.forecast_bytes = plan.bytes;
-      for (const EpochRecord& r : folder_.records())
-        if (r.phase == phase->name) {
-          step.seconds += r.seconds;
-          step.peak_bytes = std::max(step.peak_bytes, r.peak_bytes);
-        }
-      steps.push_back(step);
-    }
-    return steps;
-  }
-
-  double test_of(const SavedModel& saved) {
-    for (const EpochRecord& r : folder_.records())
-      if (r.phase == saved.phase.name && r.seed == saved.seed && r.epoch == saved.best_epoch)
-        return r.test;
-    return 0;
-  }
-
-  void finish(RunResult& result) {
-    RunRecord& record = result.record;
-    record.summary = summarise_run(problem_, config_, folder_.records(), judge_seeds());
-    std::vector<TrainedNetwork> networks;
-    for (size_t m = 0; m < config_.members; ++m) networks.push_back(open_network(files_.model(m)));
-    const auto& [saved, model] = networks.front();
-    if (config_.members > 1) record.details.networks = network_results(config_, folder_.records());
-    analyse_degrees(record.details, problem_.data.graph);
-    record.details.edgeless_test = edgeless_score(problem_, config_);
-    std::vector<MetricValue> test_metrics = predict_nodes(networks, record.details);
-    if (const Scores* scores = problem_.scores_or_null())
-      record.details.attention = analyse_attention(*scores, problem_.attention,
-                                                   saved.phase.model->needs().sampling.degrees);
-    record.details.made = {date_now(), options_.version, describe_isa(), options_.command};
-    record.details.spectral_gap = problem_.spectral_gap;
-    record.details.required_gap = problem_.required_gap;
-    record.details.steps = make_steps();
-    record.summary.metric = name(objective_.metric());
-    record.summary.test_metrics = std::move(test_metrics);
-    record.summary.final.parameters = config_.members * model->parameters().count();
-    if (record.summary.estimator.epochs > 0) {
-      record.summary.estimator.parameters = count_parameters(config_.phases.front(), shape_);
-      record.summary.estimator_test =
-          test_of(load_model(files_.phase(config_.phases.front().name)));
-    }
-    record.epochs = folder_.records();
-    record.config = config_keys(config_);
-    write_text(files_.details(), to_json(record.details));
-    write_text(files_.summary(), to_json(record.summary));
-  }
-
   Problem problem_;
   Config config_;
   RunOptions options_;
   RunHooks hooks_;
   RunFiles files_;
-  Objective objective_;
   Shape shape_;
   RunFolder folder_;
   Stopwatch since_checkpoint_;
