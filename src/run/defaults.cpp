@@ -24,8 +24,8 @@ constexpr size_t kPatience = 250;     // evaluations; 100 ended perceptrons too 
 constexpr size_t kJudges = 500;       // validation nodes that are enough to choose a shape by
 constexpr size_t kMostFolds = 5;      // where there are fewer
 constexpr double kLeastGain = 0.002;  // of a shape that takes more time
-constexpr size_t kFewNodes = 5000;    // up to which trials are longer and networks averaged
-constexpr size_t kMembers = 5;
+constexpr size_t kFewNodes = 5000;    // up to which trials are longer and more networks averaged
+constexpr size_t kMembers = 3, kMembersOfFew = 5;
 constexpr double kDeviations = 5;  // from what chance gives, to call class shares different
 constexpr std::string_view kLocal = "spexphormer-local";
 
@@ -153,7 +153,7 @@ void suit_local(Config& config, const Dataset& data, const DataFacts& facts, con
   if (small) {
     config = choose_shape(data, config, facts, stop);
     // Chance weighs most where nodes are few, and networks take seconds there.
-    if (facts.nodes <= kFewNodes) config.members = kMembers;
+    config.members = facts.nodes <= kFewNodes ? kMembersOfFew : kMembers;
     return;
   }
   config = with(config, {"conv=gcn", "layers=3", "width=128", "dropout=0.3", "attention_layers=1",
