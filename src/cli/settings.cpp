@@ -47,7 +47,7 @@ void add_trainings(CLI::App& app, Settings& s) {
       ->type_name("N")
       ->check(within({1, 1e6}));
   app.add_option("--members", s.members,
-                 "Networks per training, whose predictions are averaged (1)")
+                 "Networks per training, to average (1, or what suits the data)")
       ->type_name("N")
       ->check(within({1, 1000}));
 }
