@@ -74,14 +74,12 @@ void LogitAverage::accumulate(const Matrix& logits) {
   });
 }
 
+// Logs of sums will do for classes: what is added to all logits of a row changes no probability.
 Matrix LogitAverage::take() {
-  float count = static_cast<float>(count_);
   if (count_ > 1 && task_ == Task::regression)
-    for (float& value : sum_.span()) value /= count;
+    for (float& value : sum_.span()) value /= static_cast<float>(count_);
   else if (!no_.empty())
     for (size_t i = 0; i < sum_.size(); ++i) sum_.span()[i] -= no_.span()[i];
-  else if (count_ > 1)
-    for (float& value : sum_.span()) value -= std::log(count);
   return std::move(sum_);
 }
 

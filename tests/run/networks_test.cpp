@@ -134,6 +134,31 @@ TEST(Members, OfARunAreTheNetworksThatSingleRunsTrain) {
   EXPECT_EQ(objective.score(logits, problem.split.test.span()), record.summary.seeds[best].test);
 }
 
+TEST(Members, AreNumberedOnFromTheirSeed) {
+  TemporaryFolder folder;
+  Config config = two_members();
+  config.seed = 3;
+  run(config, folder / "run");
+  EXPECT_EQ(load_model(folder / "run/model.safetensors").seed, 6U);
+  EXPECT_EQ(load_model(folder / "run/model-2.safetensors").seed, 7U);
+}
+
+TEST(Members, OfTheSeedThatIsBestOnValidationAreKept) {
+  TemporaryFolder folder;
+  bool another_has_the_best_test = false;
+  for (size_t first = 0; first < 20 && !another_has_the_best_test; first += 4) {
+    Config config = two_members();
+    config.seed = first;
+    config.seeds = 4;
+    fs::path out = folder / std::to_string(first);
+    std::vector<SeedResult> seeds = run(config, out, {}, {}, 12).record.summary.seeds;
+    auto best = std::ranges::max_element(seeds, {}, &SeedResult::validation);
+    another_has_the_best_test = std::ranges::max_element(seeds, {}, &SeedResult::test) != best;
+    EXPECT_EQ(load_model(out / "model.safetensors").seed, 2 * best->seed);
+  }
+  EXPECT_TRUE(another_has_the_best_test) << "otherwise this test shows little";
+}
+
 TEST(Members, LeaveAFileForEachNetworkAndNoOther) {
   TemporaryFolder folder;
   run(two_members(), folder / "run");
