@@ -83,6 +83,12 @@ Matrix LogitAverage::take() {
   return std::move(sum_);
 }
 
+Matrix placed(ConstMatrixView rows, std::span<const NodeId> nodes, size_t count) {
+  Matrix all = Matrix::zeros(count, rows.cols, MemoryTag::activations);
+  for (size_t i = 0; i < nodes.size(); ++i) copy(all.view().block(nodes[i], 1), rows.block(i, 1));
+  return all;
+}
+
 Matrix logits_of(std::span<const TrainedNetwork> networks, const Ground& ground,
                  std::span<const NodeId> nodes, size_t batch, size_t sample) {
   LogitAverage average(networks.front().saved.meaning.task);

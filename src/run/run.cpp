@@ -80,8 +80,7 @@ class TrainingRun {
 
   void remove_intermediate() const {
     fs::remove(files_.checkpoint());
-    for (size_t n = 0; config_.members > 1 && n < config_.seeds * config_.members; ++n)
-      fs::remove(files_.network(first_network(config_) + n));
+    for (const fs::path& file : network_files(files_, config_)) fs::remove(file);
   }
 
   void make_folder() {

@@ -26,18 +26,14 @@ std::vector<ConfigKey> comparable(Config config) {
   return keys;
 }
 
-// Files of a run's networks, as many as it was configured for.
-std::vector<fs::path> network_files(const RunFiles& files) {
-  if (!read_text(files.config()).starts_with(kRunHeader)) return {};  // earlier versions had none
-  Config config = read_run_config(files);
+}  // namespace
+
+std::vector<fs::path> network_files(const RunFiles& files, const Config& config) {
   std::vector<fs::path> all;
-  for (size_t m = 1; m < config.members; ++m) all.push_back(files.model(m));
   for (size_t n = 0; config.members > 1 && n < config.seeds * config.members; ++n)
     all.push_back(files.network(first_network(config) + n));
   return all;
 }
-
-}  // namespace
 
 Config read_run_config(const RunFiles& files) {
   std::string text = read_text(files.config());
@@ -98,7 +94,11 @@ void RunFolder::remove_run() const {
   require(read_text(files_.config()).starts_with(kAnyRun),
           "{} is not of a run, and --force replaces runs alone; give another --out",
           files_.config().string());
-  for (const fs::path& file : network_files(files_)) fs::remove(file);
+  if (read_text(files_.config()).starts_with(kRunHeader)) {  // earlier versions averaged nothing
+    Config before = read_run_config(files_);
+    for (size_t m = 1; m < before.members; ++m) fs::remove(files_.model(m));
+    for (const fs::path& file : network_files(files_, before)) fs::remove(file);
+  }
   for (const fs::path& file :
        {files_.summary(), files_.report(), files_.details(), files_.predictions(), files_.model(),
         files_.checkpoint(), files_.scores(), files_.attention(), files_.metrics()})

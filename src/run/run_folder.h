@@ -9,6 +9,10 @@
 
 namespace spex {
 
+// Of each network that may be averaged with others, until the run is finished; none where each seed
+// has one network.
+std::vector<std::filesystem::path> network_files(const RunFiles& files, const Config& config);
+
 class RunFolder {
  public:
   RunFolder(const RunFiles& files, const Config& config) : files_(files), config_(config) {}

@@ -97,8 +97,9 @@ class Results {
     const Split& split = run_.problem.split;
     std::vector<NodeId> nodes(split.validation.begin(), split.validation.end());
     nodes.insert(nodes.end(), split.test.begin(), split.test.end());
-    Matrix logits = placed(
-        logits_of(networks, run_.problem, nodes, run_.config.final().recipe.batch_size), nodes);
+    Matrix logits =
+        placed(logits_of(networks, run_.problem, nodes, run_.config.final().recipe.batch_size),
+               nodes, run_.problem.data.nodes());
     seed.validation = objective_.score(logits, split.validation.span());
     seed.test = objective_.score(logits, split.test.span());
   }
@@ -137,17 +138,10 @@ class Results {
     return metrics;
   }
 
-  // Rows for each of `nodes`, at their places among all nodes.
-  Matrix placed(const Matrix& logits, std::span<const NodeId> nodes) const {
-    Matrix all = Matrix::zeros(run_.problem.data.nodes(), logits.cols(), MemoryTag::activations);
-    for (size_t i = 0; i < nodes.size(); ++i)
-      copy(all.view().block(nodes[i], 1), logits.view().block(i, 1));
-    return all;
-  }
-
   std::vector<MetricValue> metrics_of(const Matrix& logits, std::span<const NodeId> nodes) const {
     std::vector<MetricValue> values;
-    for (const auto& [name, value] : objective_.all_scores(placed(logits, nodes), nodes))
+    for (const auto& [name, value] :
+         objective_.all_scores(placed(logits, nodes, run_.problem.data.nodes()), nodes))
       values.push_back({name, value});
     return values;
   }

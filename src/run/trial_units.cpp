@@ -85,12 +85,9 @@ double TrialUnits::test(std::span<const TrialUnit> units) {
     average.add(predict_logits(phase, *model, *problem, unit.seed, state.best_epoch,
                                state.best_temperature, split.test.span(), phase.recipe.batch_size));
   }
-  Matrix logits = average.take();
-  Matrix all = Matrix::zeros(data().nodes(), logits.cols(), MemoryTag::activations);
-  for (size_t i = 0; i < split.test.size(); ++i)
-    copy(all.view().block(split.test[i], 1), logits.view().block(i, 1));
+  Matrix logits = placed(average.take(), split.test.span(), data().nodes());
   Objective objective(data().labels, config.split.metric, problem->preparation.targets);
-  return objective.score(all, split.test.span());
+  return objective.score(logits, split.test.span());
 }
 
 }  // namespace spex

@@ -38,6 +38,9 @@ class LogitAverage {
   Matrix sum_, no_;
 };
 
+// Rows that are of `nodes`, in their order, at the places of those among `count` nodes; 0 elsewhere.
+Matrix placed(ConstMatrixView rows, std::span<const NodeId> nodes, size_t count);
+
 // Of the average of networks, for nodes in their order. batch 0: what is best; `sample` numbers the
 // samples that a model which draws can be run on.
 Matrix logits_of(std::span<const TrainedNetwork> networks, const Ground& ground,
