@@ -378,7 +378,8 @@ def tune(data: Any, models: Sequence[str] | str | None = None, *, budget: str | 
     -------
     dict
         best: an untrained model with the winner's settings. The rest is what tune.json holds: trials,
-        finals, tests, winner (a trial; 0: the default is kept), test_mean and test_std of the winner, ..
+        finalists (lists of trials that predict together), finals, tests, winner (a finalist; 0: the
+        default is kept), test_mean and test_std of the winner, ..
         Test nodes are looked at once, in the end, for the winner.
     """
     data = data if isinstance(data, Dataset) else Dataset(data)

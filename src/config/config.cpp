@@ -3,6 +3,7 @@
 #include <spex/core/text.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace spex {
@@ -34,6 +35,26 @@ Structure structure_of(const std::string& word) {
       "features.structure: there is no {}; it is auto, none, or some of degree, walk, laplacian "
       "and embedding, as \"degree,walk\"",
       word.empty() ? "empty word" : word);
+}
+
+void check(const Phase& phase) {
+  phase.model->check();
+  bool batches = phase.model->needs().batching != Batching::none;
+  require(batches || phase.recipe.batch_size == 0,
+          "{0} needs the whole graph in every step; leave {0}.batch_size at 0", phase.name);
+}
+
+void check_variants(const Config& config) {
+  Config all = config;
+  all.members = std::numeric_limits<size_t>::max();  // those that no network takes, too
+  Needs needs = config.final().model->needs();
+  for (const Phase& phase : network_phases(all)) {
+    check(phase);
+    require(share_ground(phase.model->needs(), needs),
+            "networks of a training share hops, eigenvectors and the scores they draw by; variants "
+            "cannot change those: \"{}\"",
+            config.variants);
+  }
 }
 
 Phase default_phase(const std::string& name) {
@@ -132,6 +153,7 @@ void set_model(Config& config, const std::string& model) {
   const ModelInfo& info = find_model(model);
   config.model = model;
   config.phases.clear();
+  config.variants.clear();
   if (!info.scored_by.empty()) config.phases.push_back(default_phase(info.scored_by));
   config.phases.push_back(default_phase(model));
 }
@@ -150,6 +172,8 @@ void Config::list(SettingList& s) {
   s.add("seed", seed, {0, 1e18}, "first seed");
   s.add("seeds", seeds, {1, 1e6}, "trainings, with consecutive seeds");
   s.add("members", members, {1, 1000}, "networks per training, whose predictions are averaged");
+  s.add("variants", variants,
+        "what networks have other than the model's settings, in turn: layers=4 | width=64 norm=batch");
   s.add("threads", threads, {0, 1e6}, "0: all cores");
   s.add_part("split", split);
   s.add_part("features", features);
@@ -163,12 +187,8 @@ void check(const Config& config) {
   require(config.seed <= kLargestSeed / config.members,
           "seed {} is too large for {} members: their networks are numbered on from {} times it",
           config.seed, config.members, config.members);
-  for (const Phase& phase : config.phases) {
-    phase.model->check();
-    bool batches = phase.model->needs().batching != Batching::none;
-    require(batches || phase.recipe.batch_size == 0,
-            "{0} needs the whole graph in every step; leave {0}.batch_size at 0", phase.name);
-  }
+  for (const Phase& phase : config.phases) check(phase);
+  check_variants(config);
 }
 
 std::vector<const Phase*> phases_to_train(const Config& config, bool scores_given) {
@@ -177,6 +197,19 @@ std::vector<const Phase*> phases_to_train(const Config& config, bool scores_give
   for (const Phase& phase : config.phases)
     if (scored || &phase == &config.final()) phases.push_back(&phase);
   return phases;
+}
+
+Needs needs_of(const Config& config) {
+  Needs all = config.final().model->needs();
+  auto add = [&](const Needs& needs) {
+    all.attention |= needs.attention;
+    all.local |= needs.local;
+    all.edge_features |= needs.edge_features;
+    if (needs.batching == Batching::none) all.batching = Batching::none;
+  };
+  for (const Phase* phase : phases_to_train(config, false)) add(phase->model->needs());
+  for (const Phase& phase : network_phases(config)) add(phase.model->needs());
+  return all;
 }
 
 void tell_scorers(Config& config) {

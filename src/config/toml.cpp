@@ -7,6 +7,8 @@
 #include <optional>
 #include <sstream>
 
+#include "config/variants.h"
+
 namespace spex {
 namespace {
 
@@ -115,6 +117,7 @@ void apply_setting(Config& config, const std::string& assignment) {
     fail("{} is a setting of {}, and the model is {}; choose it with --model {}", key, section,
          config.model, section);
   set_value(config, key, text, "");
+  if (section == config.final().name) drop_from_variants(config, key.substr(section.size() + 1));
 }
 
 }  // namespace spex

@@ -49,8 +49,7 @@ double edge_feature_bytes(const PlanInput& in, const Needs& needs) {
 double graph_bytes(const PlanInput& in, const Config& config) {
   double nodes = static_cast<double>(in.nodes), bytes = 0;
   bool attention = false, local = false;
-  for (const Phase* phase : phases_to_train(config, in.scores_given)) {
-    Needs needs = phase->model->needs();
+  auto add = [&](const Needs& needs) {
     double one = 4.0 * attention_edges(in, needs, config.expander) + 24.0 * nodes;
     double turned = one + edge_feature_bytes(in, needs) * static_cast<double>(in.edges);
     bool one_way = in.symmetric || !needs.ball.empty();
@@ -58,7 +57,9 @@ double graph_bytes(const PlanInput& in, const Config& config) {
     if (needs.local && !local) bytes += 4.0 * local_edges(in) + 24.0 * nodes + 12.0 * nodes;
     attention |= needs.attention;
     local |= needs.local;
-  }
+  };
+  for (const Phase* phase : phases_to_train(config, in.scores_given)) add(phase->model->needs());
+  for (const Phase& phase : network_phases(config)) add(phase.model->needs());
   return bytes;
 }
 
@@ -163,20 +164,40 @@ EpochCost batched_epoch(const PlanInput& in, const Phase& phase, const ExpanderC
   return cost;
 }
 
-PhasePlan phase_plan(const PlanInput& in, const Config& config, const Phase& phase, double base) {
-  bool last = &phase == &config.final();
-  EpochCost epoch = at_once(in, phase) ? whole_epoch(in, phase, config.expander)
-                                       : batched_epoch(in, phase, config.expander);
+EpochCost epoch_cost(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander) {
+  EpochCost cost = at_once(in, phase) ? whole_epoch(in, phase, expander)
+                                      : batched_epoch(in, phase, expander);
+  Needs needs = phase.model->needs();
+  if (needs.sampling.truncate > 0)
+    cost.bytes += 2.0 * static_cast<double>(needs.layers) * attention_edges(in, needs, expander);
+  return cost;
+}
+
+PhasePlan scorer_plan(const PlanInput& in, const Config& config, const Phase& phase, double base) {
+  EpochCost epoch = epoch_cost(in, phase, config.expander);
   Needs needs = phase.model->needs();
   double edges = attention_edges(in, needs, config.expander);
-  double bytes = epoch.bytes;
-  if (!last) bytes = std::max(bytes, 2.0 * edges * static_cast<double>(needs.layers));  // scores
-  if (needs.sampling.truncate > 0) bytes += 2.0 * static_cast<double>(needs.layers) * edges;
-  if (last && config.members > 1)  // what is averaged: sums beside the logits
-    bytes += 2.0 * kFloat * static_cast<double>(in.outputs * in.nodes);
-  size_t trainings = last ? config.seeds * config.members : phase.model->tries();
+  double bytes = std::max(epoch.bytes, 2.0 * edges * static_cast<double>(needs.layers));  // scores
   return {phase.name, static_cast<size_t>(base + bytes),
-          epoch.seconds * static_cast<double>(phase.recipe.epochs * trainings)};
+          epoch.seconds * static_cast<double>(phase.recipe.epochs * phase.model->tries())};
+}
+
+// Of networks that are trained one after the other the largest counts, and the time of all.
+PhasePlan final_plan(const PlanInput& in, const Config& config, double base) {
+  std::vector<Phase> networks = network_phases(config);
+  PhasePlan plan{config.final().name, 0, 0};
+  double bytes = 0;
+  for (size_t i = 0; i < networks.size(); ++i) {
+    EpochCost epoch = epoch_cost(in, networks[i], config.expander);
+    size_t takers = (config.members - i + networks.size() - 1) / networks.size();
+    bytes = std::max(bytes, epoch.bytes);
+    plan.seconds +=
+        epoch.seconds * static_cast<double>(networks[i].recipe.epochs * takers * config.seeds);
+  }
+  if (config.members > 1)  // what is averaged: sums beside the logits
+    bytes += 2.0 * kFloat * static_cast<double>(in.outputs * in.nodes);
+  plan.bytes = static_cast<size_t>(base + bytes);
+  return plan;
 }
 
 }  // namespace
@@ -201,7 +222,8 @@ Plan make_plan(const PlanInput& data, const Config& config) {
   Plan plan;
   plan.batch_size = told.final().recipe.batch_size;
   for (const Phase* phase : phases_to_train(told, in.scores_given))
-    plan.phases.push_back(phase_plan(in, told, *phase, base));
+    plan.phases.push_back(phase == &told.final() ? final_plan(in, told, base)
+                                                 : scorer_plan(in, told, *phase, base));
   return plan;
 }
 

@@ -104,7 +104,7 @@ double tried(Trials& trials, Config config, size_t epochs, size_t folds, double 
   double sum = 0, mean = 0;
   for (size_t fold = 0, judges = 0; fold < folds; ++fold) {
     TrainState state;
-    std::shared_ptr<const Problem> problem = trials.problem(config, stop, {fold, false});
+    std::shared_ptr<const Problem> problem = trials.problem(config, stop, {fold, Division::none});
     require(problem && continue_trial(*problem, config, config.seed, epochs, state, stop),
             "stopped while shapes of the network were tried; nothing was written");
     sum += state.best_validation;

@@ -17,7 +17,7 @@ constexpr size_t kBatchNumbers = 1'000'000;  // of features: so that no memory l
 }  // namespace
 
 double edgeless_score(const Problem& problem, const Config& config) {
-  Needs needs = config.final().model->needs();
+  Needs needs = needs_of(config);
   bool edgeless = !needs.attention && !needs.local && needs.ball.empty();
   if (edgeless || needs.hops > 0 || problem.data.nodes() > kMostNodes)
     return std::numeric_limits<double>::quiet_NaN();

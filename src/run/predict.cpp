@@ -48,7 +48,7 @@ Ground own_ground(const RunFiles& files, const Config& config, const SavedModel&
           config.data, data.nodes(), model.shape.nodes);
   check_same_data(data, files, config.data);
   data = prepared_for(model, std::move(data), config.data);
-  Needs needs = config.final().model->needs();
+  Needs needs = needs_of(config);
   if (!needs.attention) return make_ground(std::move(data), config);
   Ground ground;
   SavedGraph saved = load_attention_graph(files.attention());

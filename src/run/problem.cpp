@@ -47,22 +47,6 @@ std::string nearest_generator(const std::string& word) {
   return nearest_word(word, names);
 }
 
-// The graphs that some phase needs.
-Needs needs_of_all(const Config& config) {
-  Needs all;
-  for (const Phase* phase : phases_to_train(config, false)) {
-    Needs needs = phase->model->needs();
-    all.attention |= needs.attention;
-    all.local |= needs.local;
-    all.edge_features |= needs.edge_features;
-    all.hops = std::max(all.hops, needs.hops);
-    all.eigenvectors = std::max(all.eigenvectors, needs.eigenvectors);
-    if (!needs.ball.empty()) all.ball = needs.ball;
-    all.virtual_nodes = std::max(all.virtual_nodes, needs.virtual_nodes);
-  }
-  return all;
-}
-
 // Which of the phases use the edges' features.
 void log_edge_features(const Dataset& data, const Config& config) {
   if (data.edge_feature_count == 0) return;
@@ -123,7 +107,7 @@ Split choose_split(const Dataset& data, const SplitConfig& config) {
 }
 
 Ground make_ground(Dataset data, const Config& config, Gaps* gaps) {
-  Needs needs = needs_of_all(config);
+  Needs needs = needs_of(config);
   Ground ground;
   if (!needs.ball.empty()) {  // always drawn from: nobody walks it backwards
     ground.attention = draw_balls(local_graph(data.graph), needs.ball, config.expander.seed);

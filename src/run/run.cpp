@@ -29,6 +29,7 @@ class TrainingRun {
         hooks_(hooks),
         files_{options.out},
         shape_(shape_of(problem_, config)),
+        networks_(network_phases(config_)),
         folder_(files_, config_) {
     if (config_.threads == 0) config_.threads = static_cast<size_t>(threads());
   }
@@ -54,6 +55,7 @@ class TrainingRun {
     check(config_);
     for (const Phase* phase : phases_to_train(config_, !options_.scores.empty()))
       phase->model->make(shape_, config_.seed);
+    for (const Phase& phase : networks_) phase.model->make(shape_, config_.seed);
     check_validation();
     if (options_.scores.empty()) return;
     require(config_.final().model->needs().scores, "{} draws by no scores; leave --scores out",
@@ -108,11 +110,18 @@ class TrainingRun {
     return hooks;
   }
 
+  // Networks of a training may take the settings of variants in turn.
+  const Phase& phase_of(const Phase& phase, size_t seed) const {
+    bool last = phase.name == config_.final().name;
+    return last ? networks_[turn_of(seed, config_, networks_)] : phase;
+  }
+
   // Trains networks of a phase with consecutive seeds and keeps the best. False if it was told to
   // stop. Tries of a scorer are for the best alone, and end when none can be better.
-  bool train(const Phase& phase, size_t first, size_t networks, const fs::path& file) {
+  bool train(const Phase& all, size_t first, size_t networks, const fs::path& file) {
     for (size_t seed = first; seed < first + networks; ++seed) {
-      bool is_try = &phase != &config_.final() && seed > first;
+      const Phase& phase = phase_of(all, seed);
+      bool is_try = phase.name != config_.final().name && seed > first;
       if (is_try && merit(load_model(file)) >= kPerfect) break;
       if (folder_.is_past(phase.name, seed)) continue;
       std::unique_ptr<Model> model = phase.model->make(shape_, seed);
@@ -204,6 +213,7 @@ class TrainingRun {
   RunHooks hooks_;
   RunFiles files_;
   Shape shape_;
+  std::vector<Phase> networks_;  // that seeds of the last phase take in turn
   RunFolder folder_;
   Stopwatch since_checkpoint_;
 };

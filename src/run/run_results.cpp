@@ -56,7 +56,8 @@ class Results {
     record.details.steps = make_steps();
     record.summary.metric = name(objective_.metric());
     record.summary.test_metrics = std::move(test_metrics);
-    record.summary.final.parameters = run_.config.members * model->parameters().count();
+    for (const TrainedNetwork& network : networks)
+      record.summary.final.parameters += network.model->parameters().count();
     if (record.summary.estimator.epochs > 0) {
       record.summary.estimator.parameters =
           count_parameters(run_.config.phases.front(), shape_of(run_.problem, run_.config));

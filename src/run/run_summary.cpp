@@ -67,9 +67,10 @@ size_t first_network(const Config& config) {
 std::vector<SeedResult> network_results(const Config& config,
                                         const std::vector<EpochRecord>& records) {
   std::vector<SeedResult> results;
+  std::vector<Phase> phases = network_phases(config);
   for (size_t i = 0; i < config.seeds * config.members; ++i) {
     size_t seed = first_network(config) + i;
-    if (const EpochRecord* best = best_record(records, config.final(), seed))
+    if (const EpochRecord* best = best_record(records, phases[turn_of(seed, config, phases)], seed))
       results.push_back({seed, best->validation, best->test, best->epoch});
   }
   return results;

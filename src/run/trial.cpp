@@ -19,39 +19,21 @@ std::string text_of(auto part, const std::string& name) {
 
 // What the graphs of a configuration depend on.
 std::string ground_key(const Config& config) {
-  std::string key;
-  for (const Phase* phase : phases_to_train(config, false)) {
-    Needs needs = phase->model->needs();
-    key += fmt::format("{}{}{}/{}/{}/{}/{};", needs.attention, needs.local, needs.edge_features,
-                       needs.hops, needs.eigenvectors, needs.virtual_nodes,
-                       fmt::join(needs.ball, ","));
-  }
-  return key + text_of(config.expander, "expander") + text_of(config.features, "features");
+  Needs needs = needs_of(config);
+  return fmt::format("{}{}{}/{}/{}/{}/{};", needs.attention, needs.local, needs.edge_features,
+                     needs.hops, needs.eigenvectors, needs.virtual_nodes,
+                     fmt::join(needs.ball, ",")) + text_of(config.expander, "expander") + text_of(config.features, "features");
 }
 
 // What its problem depends on besides: the split and, where scores are needed, who gives them.
 std::string problem_key(const Config& config, const Division& division) {
   std::string key = ground_key(config) + text_of(config.split, "split") +
-                    fmt::format("fold={};halved={};", division.fold, division.halved);
+                    fmt::format("fold={};judges={};", division.fold, static_cast<int>(division.judges));
   if (!config.final().model->needs().scores) return key;
   return key + fmt::format("{};", config.seed) + to_toml(config.phases.front());
 }
 
 }  // namespace
-
-void HalvesJudge::add(const EpochRecord& record) {
-  if (std::isnan(record.validation) || std::isnan(record.test)) return;
-  first_.push_back(record.validation);
-  second_.push_back(record.test);
-}
-
-double HalvesJudge::score(const TrainState& state) const {
-  if (first_.empty()) return std::isnan(state.best_test) ? state.best_validation : state.best_test;
-  auto best = [](const std::vector<double>& of) {
-    return std::max_element(of.begin(), of.end()) - of.begin();
-  };
-  return 0.5 * (second_[best(first_)] + first_[best(second_)]);
-}
 
 const PreparedData& Trials::prepared(const FeatureConfig& features) {
   std::string key = text_of(features, "features");
@@ -69,13 +51,15 @@ const Ground& Trials::ground(const Config& config) {
 }
 
 // Validation nodes stay whole where half of them do not give the metric: too few, or of one class.
-void Trials::halve(Split& split, Metric metric) const {
+void Trials::halve(Split& split, Division::Judges judges, Metric metric) const {
   Objective objective(data_.labels, metric);
   Matrix logits = Matrix::zeros(data_.nodes(), objective.outputs(), MemoryTag::activations);
   Split halves = judged_by_halves(split);
   bool first = std::isfinite(objective.score(logits, halves.validation.span()));
   bool second = std::isfinite(objective.score(logits, halves.test.span()));
-  if (first && second) split = std::move(halves);
+  if (!first || !second) return;
+  if (judges == Division::first_half) std::swap(halves.validation, halves.test);
+  split = std::move(halves);
 }
 
 std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& stop,
@@ -87,7 +71,7 @@ std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& 
   auto made = std::make_shared<Problem>();
   static_cast<Ground&>(*made) = ground(config);
   made->split = without_test(choose_split(data_, config.split), data_.labels, division.fold);
-  if (division.halved) halve(made->split, config.split.metric);
+  if (division.judges != Division::none) halve(made->split, division.judges, config.split.metric);
   made->preparation = prepared(config.features).preparation;
   made->preparation.targets = target_scaling(data_.labels, made->split, config.features);
   if (config.final().model->needs().scores) {
@@ -101,18 +85,12 @@ std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& 
 }
 
 bool continue_trial(const Problem& problem, const Config& config, size_t seed, size_t epochs,
-                    TrainState& state, const Stop& stop, HalvesJudge* judge) {
+                    TrainState& state, const Stop& stop) {
   if (state.next_epoch >= epochs) return true;
-  size_t reached = 0;
+  size_t reached = 0, all = config.final().recipe.epochs;
   bool stopped = false;
   TrainerHooks hooks;
-  size_t restart = config.final().model->needs().restart_epoch, all = config.final().recipe.epochs;
-  hooks.on_epoch = [&](const EpochRecord& record) {
-    reached = record.epoch + 1;
-    if (judge && restart > 0 && record.epoch == restart)
-      *judge = {};  // what was best before is not
-    if (judge) judge->add(record);
-  };
+  hooks.on_epoch = [&](const EpochRecord& record) { reached = record.epoch + 1; };
   hooks.stop = [&] {  // a training that comes to its end is not stopped there
     stopped = stop && stop();
     return stopped || (reached >= epochs && reached < all);

@@ -2,17 +2,33 @@
 
 #include <spex/core/error.h>
 #include <spex/core/log.h>
+#include <spex/core/safetensors.h>
 #include <spex/core/stopwatch.h>
 #include <spex/core/threads.h>
 #include <spex/run/checkpoint.h>
 #include <spex/run/networks.h>
 #include <spex/run/phases.h>
 
+#include <algorithm>
+
 namespace spex {
 namespace {
 
 constexpr size_t kSmallNodes = 30'000;
 constexpr size_t kSmallEdges = 1'000'000;
+
+void save_logits(const std::filesystem::path& file, const Matrix& logits) {
+  TensorSource source = tensor("logits", logits.span(), {logits.rows(), logits.cols()});
+  write_safetensors(file, std::span(&source, 1));
+}
+
+Matrix load_logits(const std::filesystem::path& path) {
+  auto file = Safetensors::open(path);
+  const std::vector<size_t>& shape = file.info("logits").shape;
+  Matrix logits(shape.at(0), shape.at(1), MemoryTag::activations);
+  std::ranges::copy(file.array<float>("logits"), logits.span().begin());
+  return logits;
+}
 
 }  // namespace
 
@@ -28,16 +44,29 @@ void TrialUnits::prepare(TrialUnit& unit, const Stop& stop) try {
   unit.done = true;
 }
 
+SharedArray<NodeId> TrialUnits::judges(const TrialUnit& unit) const {
+  if (unit.division.judges == Division::none) return choose_split(data(), unit.config.split).test;
+  const Split& split = unit.problem->split;
+  return split.test.empty() ? split.validation : split.test;  // halves may not give the metric
+}
+
+Matrix TrialUnits::predict(const TrialUnit& unit, const TrainState& state) const {
+  const Phase& phase = unit.config.final();
+  std::unique_ptr<Model> model =
+      phase.model->make(shape_of(*unit.problem, unit.config), unit.seed);
+  load_state(*model, state.best);
+  return predict_logits(phase, *model, *unit.problem, unit.seed, state.best_epoch,
+                        state.best_temperature, judges(unit).span(), phase.recipe.batch_size);
+}
+
 void TrialUnits::train(TrialUnit& unit, const Stop& stop) {
   Stopwatch watch;
   TrainState state;
-  HalvesJudge judge;
-  bool halved = unit.division.halved;  // then every epoch must be seen
-  if (auto checkpoint = halved ? std::nullopt : load_checkpoint(unit.file))
+  bool judged = unit.leaves == TrialUnit::logits;
+  if (auto checkpoint = judged ? std::nullopt : load_checkpoint(unit.file))
     state = std::move(checkpoint->state);
   try {
-    unit.done =
-        continue_trial(*unit.problem, unit.config, unit.seed, unit.epochs, state, stop, &judge);
+    unit.done = continue_trial(*unit.problem, unit.config, unit.seed, unit.epochs, state, stop);
   } catch (const Error& error) {
     if (!unit.may_fail) throw;
     std::lock_guard lock(telling_);
@@ -47,16 +76,22 @@ void TrialUnits::train(TrialUnit& unit, const Stop& stop) {
   }
   unit.seconds = watch.seconds();
   if (!unit.done) return;
-  unit.validation = halved ? judge.score(state) : state.best_validation;
-  if (!halved) save_checkpoint(unit.file, {unit.config.model, unit.seed, std::move(state)});
+  if (judged) {
+    save_logits(unit.file, predict(unit, state));
+    return;
+  }
+  unit.validation = state.best_validation;
+  save_checkpoint(unit.file, {unit.config.model, unit.seed, std::move(state)});
 }
 
-// Graphs and scores are made first, with all threads.
+// Graphs and scores are made first, with all threads. What has left its logits is done, even where
+// time is over.
 void TrialUnits::train(std::vector<TrialUnit>& units, const Stop& stop,
                        const std::function<void()>& on_done) {
   for (TrialUnit& unit : units) {
-    if (stop()) return;
-    prepare(unit, stop);
+    bool known = unit.leaves == TrialUnit::logits && std::filesystem::exists(unit.file);
+    if (known || !stop()) prepare(unit, known ? Stop() : stop);
+    unit.done = unit.done || known;
   }
   auto train_one = [&](size_t i) {
     if (stop() || units[i].done || !units[i].problem) return;
@@ -70,24 +105,17 @@ void TrialUnits::train(std::vector<TrialUnit>& units, const Stop& stop,
     for (size_t i = 0; i < units.size(); ++i) train_one(i);
 }
 
-double TrialUnits::test(std::span<const TrialUnit> units) {
-  const Config& config = units.front().config;
-  const Phase& phase = config.final();
-  std::shared_ptr<const Problem> problem = trials_.problem(config);
-  Split split = choose_split(data(), config.split);
+double TrialUnits::judge(std::span<const TrialUnit> units) {
+  SharedArray<NodeId> nodes = judges(units.front());
   LogitAverage average(data().labels.task);
   for (const TrialUnit& unit : units) {
-    std::optional<Checkpoint> trained = load_checkpoint(unit.file);
-    require(trained.has_value(), "{} is gone; give another --out", unit.file.string());
-    const TrainState& state = trained->state;
-    std::unique_ptr<Model> model = phase.model->make(shape_of(*problem, config), unit.seed);
-    load_state(*model, state.best);
-    average.add(predict_logits(phase, *model, *problem, unit.seed, state.best_epoch,
-                               state.best_temperature, split.test.span(), phase.recipe.batch_size));
+    if (!std::filesystem::exists(unit.file)) return std::numeric_limits<double>::quiet_NaN();
+    average.add(load_logits(unit.file));
   }
-  Matrix logits = placed(average.take(), split.test.span(), data().nodes());
-  Objective objective(data().labels, config.split.metric, problem->preparation.targets);
-  return objective.score(logits, split.test.span());
+  const TrialUnit& first = units.front();
+  Objective objective(data().labels, first.config.split.metric,
+                      first.problem->preparation.targets);
+  return objective.score(placed(average.take(), nodes.span(), data().nodes()), nodes.span());
 }
 
 }  // namespace spex

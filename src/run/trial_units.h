@@ -15,13 +15,16 @@ struct TrialUnit {
   Config config;
   Division division;
   size_t seed = 0;
-  size_t epochs = 0;           // to train up to
-  std::filesystem::path file;  // its state: read, if it is there, and written; not of halved ones
-  bool may_fail = true;        // a failure is a result, not an error
+  size_t epochs = 0;  // to train up to
+  // What it leaves in the file, and takes up if it is there: its state, or the logits of the nodes
+  // that judge it, which are test nodes where no half of the validation nodes is.
+  enum Leaves { state, logits } leaves = state;
+  std::filesystem::path file;
+  bool may_fail = true;  // a failure is a result, not an error
 
   std::shared_ptr<const Problem> problem;
   bool done = false;
-  double validation = std::numeric_limits<double>::quiet_NaN();  // NaN: failed
+  double validation = std::numeric_limits<double>::quiet_NaN();  // of a state; NaN: failed
   double seconds = 0;
 };
 
@@ -38,11 +41,13 @@ class TrialUnits {
   // time.
   void train(std::vector<TrialUnit>& units, const Stop& stop, const std::function<void()>& on_done);
 
-  // The metric on the test nodes of their split of what trained units that differ in their seed
-  // predict on average.
-  double test(std::span<const TrialUnit> units);
+  // The metric on the nodes that judge of what units with logits predict on average. They differ
+  // in seed or settings alone. NaN if one failed.
+  double judge(std::span<const TrialUnit> units);
 
  private:
+  SharedArray<NodeId> judges(const TrialUnit& unit) const;
+  Matrix predict(const TrialUnit& unit, const TrainState& state) const;
   void prepare(TrialUnit& unit, const Stop& stop);
   void train(TrialUnit& unit, const Stop& stop);
 

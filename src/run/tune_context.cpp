@@ -74,7 +74,10 @@ Assignment values_in(const TuneTrial& trial) {
 
 Config TuneContext::config_of(const TuneTrial& trial) const {
   const TuneStart& start = start_of(trial);
-  return with_values(start.config, start.space, values_in(trial));
+  Config config = with_values(start.config, start.space, values_in(trial));
+  bool is_default = values_in(trial) == values_of(start.space, start.config);
+  if (!is_default) config.variants.clear();  // they are what the default's networks differ in
+  return config;
 }
 
 size_t TuneContext::all_epochs(size_t trial) const {

@@ -25,9 +25,10 @@ void fields(auto& io, TuneTrial& t) {
 }
 
 void fields(auto& io, TuneFinal& f) {
-  io("trial", f.trial);
+  io("finalist", f.finalist);
   io("split", f.split);
   io("seed", f.seed);
+  io("networks", f.networks);
   io("val", f.validation);
 }
 
@@ -50,6 +51,7 @@ void fields(auto& io, Tuning& t) {
   io("test_std", t.test_std);
   io("defaults", t.defaults);
   io("trials", t.trials);
+  io("finalists", t.finalists);
   io("finals", t.finals);
   io("tests", t.tests);
 }
@@ -89,27 +91,35 @@ std::string differences(const Tuning& tuning, size_t trial) {
   return fmt::format("{}", fmt::join(settings, " "));
 }
 
+// Trials that predict together, or what one has other than the default.
+std::string described(const Tuning& tuning, const Finalist& finalist) {
+  if (finalist.size() == 1) return differences(tuning, finalist.front());
+  return fmt::format("networks of trials {} together", fmt::join(finalist, ", "));
+}
+
 }  // namespace
 
 std::string to_table(const Tuning& tuning) {
-  std::vector<size_t> order;
-  for (const TuneFinal& f : tuning.finals)
-    if (std::find(order.begin(), order.end(), f.trial) == order.end()) order.push_back(f.trial);
-  std::string text = fmt::format("{:<6} {:>26}  {}\n", "trial",
-                                 "validation " + score_head(tuning.metric), "settings");
-  for (size_t trial : order) {
+  std::string text = fmt::format("{:<10} {:>26} {:>8}  {}\n", "trial",
+                                 "validation " + score_head(tuning.metric), "networks", "settings");
+  for (size_t f = 0; f < tuning.finalists.size(); ++f) {
     std::vector<double> values;
-    for (const TuneFinal& f : tuning.finals)
-      if (f.trial == trial) values.push_back(f.validation);
+    size_t networks = 0;
+    for (const TuneFinal& final : tuning.finals)
+      if (final.finalist == f) {
+        values.push_back(final.validation);
+        networks = std::max(networks, final.networks);
+      }
     Moments m = moments(values);
+    if (values.empty()) continue;
     text += fmt::format(
-        "{:<6} {:>26}  {}{}\n", trial,
+        "{:<10} {:>26} {:>8}  {}{}\n", fmt::format("{}", fmt::join(tuning.finalists[f], "+")),
         fmt::format("{} ({})", mean_text(tuning.metric, m.mean, m.deviation, values.size()),
                     values.size()),
-        differences(tuning, trial), trial == tuning.winner ? "  **" : "");
+        networks, described(tuning, tuning.finalists[f]), f == tuning.winner ? "  **" : "");
   }
   text += tuning.winner == 0
-              ? "** the default is kept: no trial beats it by more than the noise\n"
+              ? "** the default is kept: nothing beats it by more than the noise\n"
               : "** the winner: better than the default by more than the standard error of the "
                 "paired differences\n";
   if (!std::isnan(tuning.test_mean))

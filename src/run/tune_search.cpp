@@ -42,7 +42,7 @@ class Search {
     size_t splits = c_.request.splits.size();
     for (size_t i = 0; i < count; ++i)
       folds_.push_back(
-          {c_.request.splits[i % splits], first.seed + kSearchSeed, {i / splits, false}});
+          {c_.request.splits[i % splits], first.seed + kSearchSeed, {i / splits, Division::none}});
   }
 
   // What reached most so far with a model; its default, if nothing else was tried.

@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const TuneFinal* find_final(const std::vector<TuneFinal>& finals, size_t trial, size_t split,
-                            size_t seed) {
-  for (const TuneFinal& f : finals)
-    if (f.trial == trial && f.split == split && f.seed == seed) return &f;
-  return nullptr;
-}
-
 }  // namespace
 
 TuneTable::TuneTable(fs::path folder, const Tuning& begun, double spent)
@@ -42,11 +35,6 @@ Tuning TuneTable::with_known() const {
   if (now.finished) return all;
   for (size_t i = now.trials.size(); i < known_.trials.size(); ++i)
     all.trials.push_back(known_.trials[i]);
-  for (const TuneFinal& f : known_.finals)
-    if (f.trial < known_.trials.size() &&
-        all.trials[f.trial].settings == known_.trials[f.trial].settings &&
-        !find_final(now.finals, f.trial, f.split, f.seed))
-      all.finals.push_back(f);
   return all;
 }
 
@@ -69,16 +57,12 @@ const TuneStep* TuneTable::known_step(const Job& job) const {
   return known && job.rung < known->steps.size() ? &known->steps[job.rung] : nullptr;
 }
 
-const TuneFinal* TuneTable::known_final(size_t trial, const Fold& round) const {
-  return known_trial(trial) ? find_final(known_.finals, trial, round.split, round.seed) : nullptr;
-}
-
 fs::path TuneTable::state_file(const char* folder, size_t trial, const Fold& fold) const {
   std::string settings = fmt::format("{}", fmt::join(now.trials[trial].settings, ";"));
   uint64_t hash = hash_bytes(0, std::as_bytes(std::span(settings)));
   return folder_ / folder /
-         fmt::format("{}-{:016x}-{}-{}-{}.safetensors", trial, hash, fold.split, fold.division.fold,
-                     fold.seed);
+         fmt::format("{}-{:016x}-{}-{}-{}-{}.safetensors", trial, hash, fold.split,
+                     fold.division.fold, static_cast<int>(fold.division.judges), fold.seed);
 }
 
 }  // namespace spex

@@ -32,7 +32,6 @@ class TuneTable {
   // What an earlier call has of the trial with this number; null if its settings were others.
   const TuneTrial* known_trial(size_t trial) const;
   const TuneStep* known_step(const Job& job) const;
-  const TuneFinal* known_final(size_t trial, const Fold& round) const;
 
   // The state of a training. What is trained is in its name: another version of the program may draw
   // other trials.

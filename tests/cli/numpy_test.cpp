@@ -62,6 +62,7 @@ TEST(NumpyProgram, PredictsWhatSpexPredicts) {
        "exphormer.epochs=15"},
       {"--model", "exphormer", "--set", "exphormer.norm=graph", "--set", "exphormer.epochs=15"},
       {"--members", "3", "--set", "spexphormer.sampling=uniform"},
+      {"--members", "3", "--set", "variants=width=16 sampling=top | norm=none"},
       local({"conv=gcn", "pre_linear=true"}),
       local({"conv=sage", "degree=4", "residual=false"}),
       local({"conv=gat", "degree=4", "batch_size=50", "local_cap=3", "norm=layer"}),

@@ -187,6 +187,34 @@ TEST(Planner, ARunKeepsToTheMemoryItWasGiven) {
   EXPECT_GE(fitted, 6U);
 }
 
+// Networks that take settings in turn are trained one after the other: the largest decides on the
+// memory, and all on the time.
+TEST(Planner, OfVariantsTheLargestCountsAndTheTimeOfAll) {
+  Config config("gcn");
+  apply_setting(config, "gcn.epochs=1000");
+  Dataset data = mines(60);
+  PlanInput input = plan_input(data, config);
+  Config wide = config;
+  apply_setting(wide, "gcn.width=512");
+  config.members = wide.members = 3;
+  PhasePlan narrow_plan = make_plan(input, config).phases[0],
+            wide_plan = make_plan(input, wide).phases[0];
+  config.variants = "width=512";
+  PhasePlan both = make_plan(input, config).phases[0];
+  EXPECT_NEAR(static_cast<double>(both.bytes), static_cast<double>(wide_plan.bytes),
+              0.02 * static_cast<double>(wide_plan.bytes));
+  EXPECT_GT(both.seconds, 1.1 * narrow_plan.seconds) << "two narrow ones and a wide one";
+  EXPECT_LT(both.seconds, 0.9 * wide_plan.seconds);
+  Config blind("spexphormer-local");
+  for (const char* each : {"conv=none", "attention_layers=0", "width=8", "layers=1"})
+    apply_setting(blind, std::string("spexphormer-local.") + each);
+  blind.members = 2;
+  size_t before = make_plan(input, blind).peak_bytes();
+  blind.variants = "attention_layers=1";
+  EXPECT_GT(make_plan(input, blind).peak_bytes(), before + 4 * 30 * input.nodes)
+      << "the graph that the other network attends over";
+}
+
 TEST(Planner, PlansNoEstimatorWhereNoneIsTrained) {
   Config config;
   Dataset data = mines(20);

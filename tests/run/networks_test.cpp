@@ -199,5 +199,43 @@ TEST(Members, OfARunThatWasStoppedAreItsBestNetworkAlone) {
   EXPECT_EQ(open_run(folder / "run", small_mines(20)).networks.size(), 1U);
 }
 
+TEST(Members, WithVariantsAreWhatSingleRunsOfThoseTrain) {
+  TemporaryFolder folder;
+  Config config("spexphormer-local");
+  config.data = folder / "mines.safetensors";
+  save_native(small_mines(20), config.data);
+  config.final().recipe.epochs = 5;
+  config.members = 3;
+  for (const char* each : {"width=8", "layers=2", "attention_layers=0", "conv=none"})
+    apply_setting(config, std::string("spexphormer-local.") + each);
+  config.variants = "attention_layers=1 | conv=sage layers=3";
+  RunRecord record = run(config, folder / "run").record;
+  Predictor predictor = open_run(folder / "run", small_mines(20));
+  ASSERT_EQ(predictor.networks.size(), 3U);
+  std::vector<Phase> networks = network_phases(config);
+  size_t parameters = 0;
+  std::vector<NodeId> nodes(400);
+  std::iota(nodes.begin(), nodes.end(), 0U);
+  Matrix sum = Matrix::zeros(400, 2, MemoryTag::other);
+  for (size_t network = 0; network < 3; ++network) {
+    Config single = config;
+    single.variants.clear();
+    single.members = 1;
+    single.seed = network;
+    single.phases.back() = networks[network];
+    fs::path out = folder / std::to_string(network);
+    RunRecord alone = run(single, out).record;
+    parameters += alone.summary.final.parameters;
+    EXPECT_EQ(record.details.networks[network].test, alone.summary.test_mean) << network;
+    EXPECT_EQ(to_toml(predictor.networks[network].saved.phase), to_toml(networks[network]));
+    add(sum, open_run(out, small_mines(20)).probabilities(nodes));
+  }
+  Matrix found = predictor.probabilities(nodes);
+  for (size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(found.span()[i], sum.span()[i] / 3, 1e-6);
+  Matrix own = open_run(folder / "run").probabilities(nodes);
+  EXPECT_TRUE(std::ranges::equal(own.span(), found.span())) << "its own graphs";
+  EXPECT_EQ(record.summary.final.parameters, parameters);
+}
+
 }  // namespace
 }  // namespace spex

@@ -76,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
     Run, SameFiles,
     testing::Values(
         "", "spexphormer.batch_size=64", "members=2", "model=gcn gcn.epochs=6 members=3",
+        "model=gcn gcn.epochs=6 members=3 variants=layers=1|norm=batch",
         "model=exphormer exphormer.epochs=6", "model=gcn gcn.epochs=6",
         "model=gcn gcn.epochs=6 gcn.batch_size=150", "model=mlp mlp.epochs=6 mlp.batch_size=64",
         "model=polynormer polynormer.epochs=6 polynormer.local_epochs=3 "

@@ -54,10 +54,21 @@ TEST(Tune, LeavesSettingsThatTrainTakesAndATable) {
   size_t promoted = 0;
   for (const TuneTrial& trial : tuned->trials) promoted += trial.steps.size() > 1 ? 1 : 0;
   EXPECT_EQ(promoted, 3U) << "the best third of ten";
-  EXPECT_EQ(tuned->finals.size(), 4U * 2U) << "the default and three, two seeds each";
+  ASSERT_GE(tuned->finalists.size(), 4U);
+  EXPECT_EQ(tuned->finalists.front(), Finalist{0});
+  for (size_t f = 1; f < tuned->finalists.size(); ++f)
+    EXPECT_EQ(tuned->finalists[f].size() > 1, f >= 4) << "the default and three, and mixtures";
+  EXPECT_EQ(tuned->finals.size(), tuned->finalists.size() * 2 * 2) << "two seeds, two halves";
+  for (const TuneFinal& final : tuned->finals) {
+    const Finalist& several = tuned->finalists[final.finalist];
+    EXPECT_EQ(final.networks, tuned->trials[several.front()].model == "gcn" ? 2U : 3U);
+    for (size_t trial : several)
+      EXPECT_EQ(tuned->trials[trial].model, tuned->trials[several.front()].model);
+  }
   EXPECT_EQ(tuned->tests.size(), 2U) << "the winner, two seeds";
   EXPECT_TRUE(std::isfinite(tuned->test_mean));
-  Config best(tuned->trials[tuned->winner].model);
+  const Finalist& winner = tuned->finalists[tuned->winner];
+  Config best(tuned->trials[winner.front()].model);
   apply_toml(best, read_text(folder / "out/best.toml"), "best.toml");
   best.seeds = 2;
   best.final().recipe.epochs = 9;
@@ -190,7 +201,7 @@ TEST(Trials, ATrainingThatPausedReachesWhatAWholeOneReaches) {
   other = config;
   other.expander.degree = 4;
   EXPECT_LT(trials.problem(other)->attention.edges(), problem->attention.edges());
-  std::shared_ptr<const Problem> fold = trials.problem(config, {}, {1, false});
+  std::shared_ptr<const Problem> fold = trials.problem(config, {}, {1, Division::none});
   EXPECT_FALSE(std::ranges::equal(fold->split.validation, problem->split.validation));
   EXPECT_TRUE(fold->split.test.empty());
   other = config;
@@ -211,13 +222,11 @@ TEST(Trials, InBatchesTheOtherHalfIsEvaluatedInTheEnd) {
   config.final().recipe.epochs = 6;
   config.final().recipe.batch_size = 20;
   Trials trials(small_mines(12));
-  for (bool halved : {false, true}) {
-    std::shared_ptr<const Problem> problem = trials.problem(config, {}, {0, halved});
+  for (auto judges : {Division::none, Division::first_half}) {
+    std::shared_ptr<const Problem> problem = trials.problem(config, {}, {0, judges});
     TrainState state;
-    HalvesJudge judge;
-    ASSERT_TRUE(continue_trial(*problem, config, 3, 6, state, {}, &judge));
-    EXPECT_EQ(std::isnan(state.best_test), !halved);
-    EXPECT_EQ(judge.score(state), halved ? state.best_test : state.best_validation);
+    ASSERT_TRUE(continue_trial(*problem, config, 3, 6, state));
+    EXPECT_EQ(std::isnan(state.best_test), judges == Division::none);
   }
 }
 
@@ -229,83 +238,87 @@ TEST(Tune, SettingsThatCannotBeTrainedDoNotClaimTheFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out/tune.json"));
 }
 
-// Finals that are done outlive calls that are stopped while they look at them again.
+size_t files_in(const std::filesystem::path& folder) {
+  auto all = std::filesystem::directory_iterator(folder);
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+// Tunes until a stage shows itself.
+void tune_until(const std::string& stage, const Dataset& data, const TuneRequest& request) {
+  TuneHooks hooks;
+  auto stopping = std::make_shared<std::atomic<bool>>(false);
+  hooks.on_progress = [=](const TuneProgress& p) { *stopping = *stopping || p.stage == stage; };
+  hooks.stop = [=] { return stopping->load(); };
+  EXPECT_FALSE(tune(data, request, hooks).has_value());
+}
+
+// Finals that are done outlive calls that are stopped, and are not trained again.
 TEST(Tune, StoppedTwiceKeepsItsFinals) {
   TemporaryFolder folder;
   Dataset data = small_mines(12);
   TuneRequest request = small_request(folder / "out");
-  auto stopped_in = [&](const std::string& stage) {
-    TuneHooks hooks;
-    auto stopping = std::make_shared<std::atomic<bool>>(false);
-    hooks.on_progress = [=](const TuneProgress& p) { *stopping = p.stage == stage; };
-    hooks.stop = [=] { return stopping->load(); };
-    EXPECT_FALSE(tune(data, request, hooks).has_value());
-    return parse_tuning(read_text(folder / "out/tune.json"), "tune.json").finals.size();
+  tune_until("test", data, request);
+  auto finals = [&] {
+    return parse_tuning(read_text(folder / "out/tune.json"), "tune.json").finals;
   };
-  EXPECT_EQ(stopped_in("test"), 8U);
+  std::vector<TuneFinal> before = finals();
+  EXPECT_GE(files_in(folder / "out/finals"), 4U * 2U * 2U);
   TuneHooks at_once;
   at_once.stop = [] { return true; };
   EXPECT_FALSE(tune(data, request, at_once).has_value());
-  EXPECT_EQ(parse_tuning(read_text(folder / "out/tune.json"), "tune.json").finals.size(), 8U);
+  EXPECT_GE(files_in(folder / "out/finals"), 4U * 2U * 2U);
+  request.spent_seconds = 0.8 * request.budget_seconds;  // no time for finals is left
+  std::optional<Tuning> tuned = tune(data, request, {});
+  ASSERT_TRUE(tuned.has_value());
+  ASSERT_EQ(tuned->finals.size(), before.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(tuned->finals[i].finalist, before[i].finalist);
+    EXPECT_EQ(tuned->finals[i].validation, before[i].validation);
+  }
 }
 
-// Where time ends within the finals, what was trained decides, and the winner is tested as often as
-// the rest allows.
+// Where time ends within the finals, the rounds in which all were trained decide, and the winner is
+// tested as often as the rest allows.
 TEST(Tune, FinalsThatTimeCutCompareWhatTheyHave) {
   TemporaryFolder folder;
   Dataset data = small_mines(12);
   TuneRequest request = small_request(folder / "out");
-  std::optional<Tuning> whole = tune(data, request, {});
-  ASSERT_TRUE(whole.has_value());
-  Tuning edited = *whole;
-  edited.finished = false;
-  edited.tests.clear();
-  std::erase_if(edited.finals,
-                [&](const TuneFinal& f) { return f.trial == whole->finals.back().trial; });
-  for (TuneFinal& f : edited.finals) f.validation = f.trial == 0 ? 0.1 : 0.9;
-  write_text(folder / "out/tune.json", to_json(edited));
+  for (Config& config : request.defaults) config.members = 2;
+  tune_until("test", data, request);
+  size_t removed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out/finals"))
+    if (entry.path().filename().string().starts_with("0-") &&
+        entry.path().stem().string().ends_with("-3"))  // of seed 1 the second network
+      removed += std::filesystem::remove(entry.path()) ? 1 : 0;
+  EXPECT_EQ(removed, 2U) << "one for each half";
   request.spent_seconds = 0.8 * request.budget_seconds;  // that of the finals
   std::optional<Tuning> cut = tune(data, request, {});
   ASSERT_TRUE(cut.has_value());
-  EXPECT_EQ(cut->finals.size(), edited.finals.size());
-  EXPECT_NE(cut->winner, 0U);
+  size_t singles = 0;
+  for (const TuneFinal& final : cut->finals) {
+    bool several = cut->finalists[final.finalist].size() > 1;
+    singles += several ? 0 : 1;
+    EXPECT_EQ(final.networks, final.seed == 0 ? 2U : 1U);
+    EXPECT_FALSE(several && final.seed == 1) << "two trials take two networks";
+  }
+  EXPECT_EQ(singles, 4U * 2U * 2U);
   EXPECT_EQ(cut->tests.size(), 2U);
-}
-
-EpochRecord judged_epoch(double validation, double test) {
-  EpochRecord record;
-  record.validation = validation;
-  record.test = test;
-  return record;
-}
-
-TEST(HalvesJudge, TakesEachHalfAtTheEpochThatTheOtherChose) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  TrainState state;
-  state.best_test = 0.25;
-  state.best_validation = 0.875;
-  HalvesJudge judge;
-  EXPECT_EQ(judge.score(state), 0.25) << "epochs were not seen";
-  judge.add(judged_epoch(0.5, 0.5));
-  judge.add(judged_epoch(kNone, kNone));  // not evaluated
-  judge.add(judged_epoch(0.75, 0.125));
-  judge.add(judged_epoch(0.25, 0.625));
-  judge.add(judged_epoch(0.75, 0.375));  // as good, later
-  EXPECT_EQ(judge.score(state), 0.5 * (0.125 + 0.25));
-  state.best_test = kNone;
-  EXPECT_EQ(HalvesJudge().score(state), 0.875) << "not halved";
 }
 
 TEST(Trials, HalvesOfTheValidationNodesJudgeEachOther) {
   Trials trials(small_mines(12));
   Config config = Config("mlp");
   std::shared_ptr<const Problem> whole = trials.problem(config),
-                                 halved = trials.problem(config, {}, {0, true});
-  EXPECT_TRUE(std::ranges::equal(halved->split.train, whole->split.train));
-  std::set<NodeId> nodes(halved->split.validation.begin(), halved->split.validation.end());
-  for (NodeId node : halved->split.test) EXPECT_TRUE(nodes.insert(node).second);
+                                 second = trials.problem(config, {}, {0, Division::second_half}),
+                                 first = trials.problem(config, {}, {0, Division::first_half});
+  EXPECT_TRUE(std::ranges::equal(second->split.train, whole->split.train));
+  EXPECT_TRUE(std::ranges::equal(first->split.train, whole->split.train));
+  std::set<NodeId> nodes(second->split.validation.begin(), second->split.validation.end());
+  for (NodeId node : second->split.test) EXPECT_TRUE(nodes.insert(node).second);
   EXPECT_TRUE(std::ranges::equal(nodes, whole->split.validation));
-  EXPECT_LE(halved->split.validation.size() - halved->split.test.size(), 1U);
+  EXPECT_LE(second->split.validation.size() - second->split.test.size(), 1U);
+  EXPECT_TRUE(std::ranges::equal(first->split.test, second->split.validation));
+  EXPECT_TRUE(std::ranges::equal(first->split.validation, second->split.test));
 }
 
 TEST(Trials, ValidationNodesWhoseHalvesGiveNoMetricStayWhole) {
@@ -322,7 +335,7 @@ TEST(Trials, ValidationNodesWhoseHalvesGiveNoMetricStayWhole) {
   std::copy(one_mine.begin(), one_mine.end(), kept.begin());
   split.validation = std::move(kept);
   std::shared_ptr<const Problem> problem =
-      Trials(std::move(data)).problem(Config("mlp"), {}, {0, true});
+      Trials(std::move(data)).problem(Config("mlp"), {}, {0, Division::second_half});
   EXPECT_EQ(problem->split.validation.size(), one_mine.size());
   EXPECT_TRUE(problem->split.test.empty());
 }

@@ -5,6 +5,7 @@
 #include <spex/model/registry.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,7 @@ struct Config {
   size_t seed = 0;
   size_t seeds = 1;
   size_t members = 1;  // networks per seed, whose predictions are averaged
+  std::string variants;  // of the model's settings, for networks to take in turn
   size_t threads = 0;  // 0: all cores
   SplitConfig split;
   FeatureConfig features;
@@ -80,9 +82,22 @@ struct Config {
 
 // Merges what a TOML text or one "key=value" says into `config`. An unknown key or a value of the
 // wrong kind is an error that names the nearest known key or the values that are possible. A text
-// may have sections of models other than the one it is for; those are checked and left alone.
+// may have sections of models other than the one it is for; those are checked and left alone. One
+// "key=value" is for all networks: no variant has another value of that key afterwards.
 void apply_toml(Config& config, std::string_view text, const std::string& source);
 void apply_setting(Config& config, const std::string& assignment);
+
+// What the networks of a training are, in turn: the last phase as its settings stand, and as each of
+// `variants` ("layers=4 width=64 | norm=batch") changes it; no more than there are members.
+std::vector<Phase> network_phases(const Config& config);
+// Which of those the network with this number is.
+size_t turn_of(size_t network, const Config& config, std::span<const Phase> networks);
+
+// Makes the networks of a training, one per member, what these are.
+void take_in_turn(Config& config, std::span<const Phase> networks);
+
+// Whether networks that need this can share graphs, features and scores.
+bool share_ground(const Needs& one, const Needs& other);
 
 // Another model: its phases start from their defaults.
 void set_model(Config& config, const std::string& model);
@@ -96,6 +111,9 @@ std::vector<const Phase*> phases_to_train(const Config& config, bool scores_give
 // Lets the phases before the last one fit themselves to the model that uses their scores. Done when
 // all settings are known.
 void tell_scorers(Config& config);
+
+// What all phases and networks need of a data set.
+Needs needs_of(const Config& config);
 
 std::string to_toml(const Config& config);  // complete: every value in force
 

@@ -17,21 +17,10 @@ using Stop = std::function<bool()>;
 
 // Which of a split's training and validation nodes a trial trains on, and which judge it.
 struct Division {
-  size_t fold = 0;      // 0: as they are; others divide them anew, in equal numbers
-  bool halved = false;  // half of the validation nodes stands in the place of the test nodes
-};
-
-// What a training of a halved problem is worth: each half at the epoch that is best for the other.
-// The best of many epochs is too good for the nodes that chose it, the more so the less steady a
-// network is.
-class HalvesJudge {
- public:
-  void add(const EpochRecord& record);
-  // Of the second half alone where epochs were not evaluated on all nodes; of all if not halved.
-  double score(const TrainState& state) const;
-
- private:
-  std::vector<double> first_, second_;
+  size_t fold = 0;  // 0: as they are; others divide them anew, in equal numbers
+  // Half of the validation nodes may stand in the place of the test nodes: nodes that no epoch is
+  // chosen by.
+  enum Judges { none, first_half, second_half } judges = none;
 };
 
 // One data set, made ready for many configurations: features are prepared and graphs built once for
@@ -49,7 +38,7 @@ class Trials {
  private:
   const PreparedData& prepared(const FeatureConfig& features);
   const Ground& ground(const Config& config);
-  void halve(Split& split, Metric metric) const;
+  void halve(Split& split, Division::Judges judges, Metric metric) const;
 
   Dataset data_;
   std::map<std::string, PreparedData> prepared_;
@@ -59,8 +48,8 @@ class Trials {
 
 // Trains the last phase from `state` on until `epochs` of its recipe's epochs are over, or its
 // patience: stopping there and going on later gives what one training gives. False if told to stop
-// before; the state is then to be thrown away. A judge, if there is one, sees these epochs.
+// before; the state is then to be thrown away.
 bool continue_trial(const Problem& problem, const Config& config, size_t seed, size_t epochs,
-                    TrainState& state, const Stop& stop = {}, HalvesJudge* judge = nullptr);
+                    TrainState& state, const Stop& stop = {});
 
 }  // namespace spex

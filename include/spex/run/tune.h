@@ -17,7 +17,7 @@ namespace spex {
 struct TuneRequest {
   std::vector<Config> defaults;  // one per model; that of the first is kept unless it is beaten
   std::vector<size_t> splits;    // stored splits of the finals; empty: the configurations' own
-  size_t seeds = 3;              // trainings of each finalist on each split
+  size_t seeds = 3;              // times that each finalist is judged on each split
   double budget_seconds = 600;
   double spent_seconds = 0;  // of the budget, before the search begins
   size_t most_trials = std::numeric_limits<size_t>::max();
@@ -38,9 +38,13 @@ struct TuneTrial {
   std::vector<TuneStep> steps;
 };
 
-// One training of a finalist, judged by validation nodes that did not choose its epoch.
+// What may win: a trial, or several whose networks predict together, in turn.
+using Finalist = std::vector<size_t>;
+
+// A finalist's average over so many networks, judged by validation nodes that chose no epoch of
+// theirs.
 struct TuneFinal {
-  size_t trial = 0, split = 0, seed = 0;
+  size_t finalist = 0, split = 0, seed = 0, networks = 0;
   double validation = 0;
 };
 
@@ -58,11 +62,12 @@ struct Tuning {
   std::vector<size_t> splits;         // that finalists are judged on
   std::vector<std::string> defaults;  // the configurations it started from, as TOML
   double budget_seconds = 0, seconds = 0;
-  std::vector<TuneTrial> trials;  // the defaults first
+  std::vector<TuneTrial> trials;    // the defaults first
+  std::vector<Finalist> finalists;  // the default first
   std::vector<TuneFinal> finals;
   std::vector<TuneTest> tests;
   bool finished = false;
-  size_t winner = 0;                   // a trial; 0: the default is kept
+  size_t winner = 0;                   // a finalist; 0: the default is kept
   double test_mean = 0, test_std = 0;  // of the winner, over its tests; NaN: there are none
 };
 

@@ -20,19 +20,18 @@ function differences(run, index) {
 }
 
 function tunedTable(run) {
-  const order = [...new Set(run.finals.map((final) => final.trial))];
-  const rows = order.map((index) => {
-    const values = run.finals.filter((final) => final.trial === index).map((final) => final.val);
-    const name = index === 0 ? 'the default' : `trial ${index}`;
-    return [name + (index === run.winner ? ' (taken)' : ''), run.trials[index].model, `${scoreNumber(run.metric, mean(values))} ± ${scoreSpread(run.metric, deviation(values))}`,
-            count(values.length), differences(run, index).map(valueFirst).join(', ') || NONE];
-  });
-  const outcome = run.winner === 0 ? 'No trial beats the default by more than the noise, so it is kept.' :
+  const rows = run.finalists.map((trials, index) => {
+    const own = run.finals.filter((final) => final.finalist === index), values = own.map((final) => final.val);
+    const name = index === 0 ? 'the default' : `${trials.length > 1 ? 'trials' : 'trial'} ${trials.join(', ')}`;
+    return [name + (index === run.winner ? ' (taken)' : ''), run.trials[trials[0]].model, `${scoreNumber(run.metric, mean(values))} ± ${scoreSpread(run.metric, deviation(values))}`,
+            count(values.length), count(Math.max(...own.map((final) => final.networks))), trials.length > 1 ? 'their networks together' : differences(run, trials[0]).map(valueFirst).join(', ') || NONE];
+  }).filter((row) => row[3] !== count(0));
+  const outcome = run.winner === 0 ? 'Nothing beats the default by more than the noise, so it is kept.' :
       'The winner beats the default by more than the standard error of the paired differences.';
   const test = isNumber(run.test_mean) ? ` Its test ${metricName(run.metric)}, looked at once, after the choice: ${scoreNumber(run.metric, run.test_mean)} ± ${scoreSpread(run.metric, run.test_std)}${scoreUnit(run.metric)}.` : '';
   return section('The finalists', outcome + test,
-      table(['', 'model', `validation ${metricName(run.metric)}${isShare(run.metric) ? ', %' : ''}`, 'trainings', 'other than the default'], rows, {numeric: [2, 3], className: 'wide'}),
-      note('Every finalist had the same splits and seeds, in the same order, as far as time allowed, and each half of the validation nodes judged it at the epoch that the other half chose. The table of all trials is in trials.csv, the settings in best.toml.'));
+      table(['', 'model', `validation ${metricName(run.metric)}${isShare(run.metric) ? ', %' : ''}`, 'times judged', 'networks', 'other than the default'], rows, {numeric: [2, 3, 4], className: 'wide'}),
+      note('Every finalist had the same splits and seeds, in the same order, as far as time allowed, and each half of the validation nodes judged the average of networks whose epochs the other half chose. The best are also judged together: networks take their settings in turn. The table of all trials is in trials.csv, the settings in best.toml.'));
 }
 
 const valueFirst = (setting) => `${keyOf(setting).split('.').at(-1)} ${valueOf(setting)}`;

@@ -1,0 +1,117 @@
+// Networks of a training that take settings in turn.
+#include <spex/config/config.h>
+
+#include "run/support.h"
+
+namespace spex {
+namespace {
+
+using namespace testing_support;  // NOLINT
+
+Config with_variants(const std::string& variants, size_t members = 6) {
+  Config config("spexphormer-local");
+  config.members = members;
+  config.variants = variants;
+  return config;
+}
+
+// The numbers of layers of its networks.
+std::vector<std::string> layers_of(const Config& config) {
+  std::vector<std::string> layers;
+  for (Phase& phase : network_phases(config)) {
+    SettingList settings;
+    phase.list(settings);
+    layers.push_back(settings.find("layers")->text());
+  }
+  return layers;
+}
+
+TEST(Variants, AreForNetworksInTurn) {
+  Config config = with_variants("layers=3 width=32 | | layers=5");
+  apply_setting(config, "spexphormer-local.norm=batch");
+  EXPECT_EQ(layers_of(config), (std::vector<std::string>{"8", "3", "8", "5"}));
+  std::vector<Phase> networks = network_phases(config);
+  for (size_t seed = 0; seed < 3; ++seed)
+    for (size_t member = 0; member < 6; ++member)
+      EXPECT_EQ(turn_of(6 * seed + member, config, networks), member % 4);
+  SettingList settings;
+  networks[1].list(settings);
+  EXPECT_EQ(settings.find("width")->text(), "32");
+  EXPECT_EQ(settings.find("norm")->text(), "\"batch\"") << "a setting is for all";
+}
+
+TEST(Variants, AreNoMoreThanTheNetworks) {
+  EXPECT_EQ(layers_of(with_variants("layers=3 | layers=5", 2)),
+            (std::vector<std::string>{"8", "3"}));
+  EXPECT_EQ(layers_of(with_variants("layers=3 | layers=5", 1)), (std::vector<std::string>{"8"}));
+}
+
+TEST(Variants, ASettingThatIsGivenIsForAllNetworks) {
+  Config config = with_variants("layers=3 width=32 | layers=5");
+  apply_setting(config, "spexphormer-local.layers=7");
+  EXPECT_EQ(config.variants, "width=32 | ");
+  EXPECT_EQ(layers_of(config), (std::vector<std::string>{"7", "7", "7"}));
+  apply_setting(config, "spexphormer-local.width=16");
+  EXPECT_EQ(config.variants, "");
+}
+
+TEST(Variants, SurviveTheRoundTripThroughNetworks) {
+  for (const char* text : {"", "layers=3 width=32", "layers=3 width=32 |  | norm=none",
+                           "layers=3 | layers=5 | dropout=0.25 | conv=gat | heads=4"}) {
+    Config config = with_variants(text), again = with_variants("layers=9");
+    std::vector<Phase> networks = network_phases(config), all;
+    for (size_t n = 0; n < config.members; ++n)
+      all.push_back(networks[turn_of(n, config, networks)]);
+    take_in_turn(again, all);
+    EXPECT_EQ(to_toml(again), to_toml(config)) << text;
+    Config read;
+    apply_toml(read, to_toml(config), "config.toml");
+    EXPECT_EQ(read.variants, text);
+  }
+}
+
+TEST(Variants, OfAListAreWrittenWithoutSpaces) {
+  Config config;
+  config.members = 2;
+  Config other = config;
+  apply_setting(other, "spexphormer.sampling=uniform");
+  apply_setting(other, "spexphormer.degrees=[5, 5]");
+  std::vector<Phase> networks = {config.final(), other.final()};
+  take_in_turn(config, networks);
+  EXPECT_EQ(config.variants, "degrees=[5,5] sampling=uniform");
+  EXPECT_EQ(to_toml(network_phases(config)[1]), to_toml(other.final()));
+}
+
+TEST(Variants, ThatCannotWorkAreRefused) {
+  EXPECT_SAYS(check(with_variants("layers=3 | widht=5", 1)),
+              "no setting called spexphormer-local.widht; did you mean spexphormer-local.width?");
+  EXPECT_SAYS(check(with_variants("layers=0")), "must be");
+  EXPECT_SAYS(check(with_variants("layers")), "key=value");
+  EXPECT_SAYS(check(with_variants("attention_layers=1 degree=10")), "share hops, eigenvectors");
+  Config sign("sign");
+  sign.members = 2;
+  sign.variants = "hops=5";
+  EXPECT_SAYS(check(sign), "share hops, eigenvectors");
+  sign.variants = "dropout=0.25";
+  check(sign);
+}
+
+TEST(Variants, EndWithTheirModel) {
+  Config config = with_variants("layers=3");
+  set_model(config, "gcn");
+  EXPECT_EQ(config.variants, "");
+}
+
+TEST(Variants, NeedTheGraphsOfAllNetworks) {
+  Config config = with_variants("conv=none layers=2");
+  apply_setting(config, "spexphormer-local.attention_layers=0");
+  EXPECT_FALSE(needs_of(config).attention);
+  EXPECT_TRUE(needs_of(config).local);
+  config.variants = "attention_layers=1";
+  EXPECT_TRUE(needs_of(config).attention);
+  config.members = 1;
+  EXPECT_FALSE(needs_of(config).attention) << "no network takes it";
+}
+
+}  // namespace
+}  // namespace spex
