@@ -79,6 +79,51 @@ TEST(Tune, LeavesSettingsThatTrainTakesAndATable) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out/finals"));
 }
 
+// A default whose networks take settings in turn is judged, kept and tested as it is.
+TEST(Tune, KeepsTheVariantsOfTheDefault) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(12);
+  TuneRequest request = small_request(folder / "out");
+  request.defaults.pop_back();
+  request.defaults[0].members = 3;
+  request.defaults[0].variants = "layers=1 | width=16";
+  request.most_trials = 1;
+  std::optional<Tuning> tuned = tune(data, request, {});
+  ASSERT_TRUE(tuned.has_value());
+  EXPECT_EQ(tuned->finalists, std::vector<Finalist>{{0}});
+  Config best("gcn");
+  apply_toml(best, read_text(folder / "out/best.toml"), "best.toml");
+  EXPECT_EQ(best.variants, "layers=1 | width=16");
+  best.seeds = 2;
+  RunResult run = testing_support::run(best, folder / "run", {}, {}, 12);
+  EXPECT_NEAR(run.record.summary.test_mean, tuned->test_mean, 1e-9);
+}
+
+// Trials that win together leave their settings for networks to take in turn.
+TEST(Tune, WhatWinsTogetherIsTrainedTogether) {
+  TemporaryFolder folder;
+  bool together = false;
+  for (size_t seed = 5; seed < 25 && !together; ++seed) {
+    TuneRequest request = small_request(folder / std::to_string(seed));
+    for (Config& config : request.defaults) {
+      config.members = 3;
+      config.seed = seed;
+    }
+    std::optional<Tuning> tuned = tune(small_mines(12), request, {});
+    ASSERT_TRUE(tuned.has_value());
+    const Finalist& winner = tuned->finalists[tuned->winner];
+    together = winner.size() > 1;
+    if (!together) continue;
+    Config best;
+    apply_toml(best, read_text(request.out / "best.toml"), "best.toml");
+    EXPECT_EQ(network_phases(best).size(), winner.size());
+    best.seeds = 2;
+    RunResult run = testing_support::run(best, folder / "run", {}, {}, 12);
+    EXPECT_NEAR(run.record.summary.test_mean, tuned->test_mean, 1e-9) << best.variants;
+  }
+  EXPECT_TRUE(together) << "otherwise this test shows nothing";
+}
+
 TEST(Tune, TestLabelsChooseNothing) {
   TemporaryFolder folder;
   Dataset data = small_mines(12);
