@@ -173,7 +173,7 @@ void Config::list(SettingList& s) {
   s.add("seeds", seeds, {1, 1e6}, "trainings, with consecutive seeds");
   s.add("members", members, {1, 1000}, "networks per training, whose predictions are averaged");
   s.add("variants", variants,
-        "what networks have other than the model's settings, in turn: layers=4 | width=64 norm=batch");
+        "what networks have other than the model's settings, in turn, divided by bars");
   s.add("threads", threads, {0, 1e6}, "0: all cores");
   s.add_part("split", split);
   s.add_part("features", features);

@@ -224,6 +224,15 @@ bool tries_shapes(const std::string& model) {
   return model == kLocal;
 }
 
+std::vector<Config> shapes_of(const Config& start) {
+  std::vector<Config> shapes;
+  if (!tries_shapes(start.model)) return shapes;
+  Config plain = with(Config(start.model), {"attention_layers=0"});
+  plain.final().recipe.class_weights = start.final().recipe.class_weights;
+  for (const Candidate& each : candidates()) shapes.push_back(with(plain, each.settings));
+  return shapes;
+}
+
 Config default_config(const Dataset& data, const std::string& model, const SplitConfig& split,
                       const Stop& stop) {
   Config config(model);

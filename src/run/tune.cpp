@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Of the budget: until the finals begin, and until the winner is trained for its test metric.
-constexpr double kSearchShare = 0.6, kFinalsShare = 0.8;
+constexpr double kSearchShare = 0.5, kFinalsShare = 0.8;
 
 std::optional<Tuning> run(TuneContext context) {
   const fs::path& out = context.request.out;

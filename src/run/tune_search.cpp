@@ -1,5 +1,6 @@
 #include "run/tune_search.h"
 
+#include <spex/run/defaults.h>
 #include <spex/run/halving.h>
 
 #include <algorithm>
@@ -55,20 +56,33 @@ class Search {
     return best.empty() ? values_of(space, config) : values_in(now_.trials[best.front()]);
   }
 
-  // The defaults come first. Then, in turn: values at random, the default with a few changed, the
-  // best so far with a few changed; new to this search, unless nothing is left.
+  // The defaults come first, then the shapes that defaults are chosen among. Then, in turn: values at
+  // random, the default with a few changed, the best so far with a few changed; new to this search,
+  // unless nothing is left.
+  Assignment make_values(size_t which, size_t turn, const Tried& tried, size_t number) const {
+    const auto& [config, space] = c_.starts[which];
+    Assignment start = values_of(space, config);
+    if (turn == 0) return start;
+    std::vector<Config> shapes = shapes_of(config);
+    if (turn <= shapes.size()) {
+      Assignment values = values_of(space, shapes[turn - 1]);
+      if (!tried.contains(values)) return values;
+    }
+    switch ((turn - std::min(turn - 1, shapes.size())) % 3) {
+      case 1: return draw_values(config, space, tried, config.seed, number);
+      case 2: return change_values(config, space, start, tried, config.seed, number);
+      default:
+        return change_values(config, space, best_values(which), tried, config.seed, number);
+    }
+  }
+
   TuneTrial make_trial(size_t number) const {
     size_t which = number % c_.starts.size(), turn = number / c_.starts.size();
     const auto& [config, space] = c_.starts[which];
-    Assignment values = values_of(space, config);
     Tried tried;
     for (const TuneTrial& each : now_.trials)
       if (each.model == config.model) tried.insert(values_in(each));
-    if (turn > 0 && turn % 3 == 1)
-      values = draw_values(config, space, tried, config.seed, number);
-    else if (turn > 0)
-      values = change_values(config, space, turn % 3 == 2 ? values : best_values(which), tried,
-                             config.seed, number);
+    Assignment values = make_values(which, turn, tried, number);
     TuneTrial trial{config.model, {}, {}};
     for (size_t i = 0; i < space.size(); ++i)
       trial.settings.push_back(space[i].key + "=" + values[i]);

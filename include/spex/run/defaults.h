@@ -5,6 +5,8 @@
 #include <spex/run/trial.h>
 
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace spex {
 
@@ -31,6 +33,9 @@ std::string default_model(const Dataset& data);
 
 // Whether default_config trains some shapes of this model to choose among them.
 bool tries_shapes(const std::string& model);
+
+// The shapes that it tries, with the class weights of `start`; none of another model.
+std::vector<Config> shapes_of(const Config& start);
 
 // `split` is that of the run: shapes of the network with a local branch are tried on its validation
 // nodes. Says what was chosen, and why. `stop` is asked after every epoch of a trial; if it says
