@@ -56,7 +56,7 @@ std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t coun
   return chosen;
 }
 
-size_t choose_winner(const std::vector<std::vector<double>>& validation) {
+size_t choose_winner(const std::vector<std::vector<double>>& validation, double sure_gain) {
   // Of one less another, in the trainings that both have.
   auto gain = [&](size_t one, size_t other) {
     std::vector<double> gains = validation[one];
@@ -67,8 +67,9 @@ size_t choose_winner(const std::vector<std::vector<double>>& validation) {
   size_t winner = 0;
   for (size_t f = 1; f < validation.size(); ++f) {
     Moments over_default = gain(f, 0);
-    bool beyond_noise = std::min(validation[f].size(), validation[0].size()) > 1 &&
-                        over_default.mean > over_default.error;
+    size_t trainings = std::min(validation[f].size(), validation[0].size());
+    double noise = trainings > 1 ? over_default.error : sure_gain;
+    bool beyond_noise = trainings > 0 && over_default.mean > noise;
     if (beyond_noise && (winner == 0 || gain(f, winner).mean > 0)) winner = f;
   }
   return winner;

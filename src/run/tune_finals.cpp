@@ -3,7 +3,9 @@
 #include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/core/threads.h>
+#include <spex/run/defaults.h>
 #include <spex/run/halving.h>
+#include <spex/run/score_text.h>
 
 #include <algorithm>
 #include <cmath>
@@ -113,10 +115,17 @@ class Finals {
         now.finals.push_back({f, here.round.split, here.round.seed, networks.size(), own.back()});
       }
     }
-    now.winner = choose_winner(validation);
+    now.winner = choose_winner(validation, sure_gain(validation.front()));
   }
 
  private:
+  // Two standard errors of a share on as many nodes as judge.
+  double sure_gain(const std::vector<double>& scores) const {
+    if (scores.empty() || !is_share(c_.table.now.metric))
+      return std::numeric_limits<double>::infinity();
+    return 4 * worthwhile_gain(scores.front(), c_.judges / 2);
+  }
+
   bool train(std::span<Compared> rounds, size_t number, const Stop& stop) {
     std::vector<TrialUnit> units;
     for (const Compared& here : rounds)

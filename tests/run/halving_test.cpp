@@ -55,18 +55,19 @@ TEST(Halving, FinalistsAreTheBestOfTheHighestRungs) {
 TEST(Halving, TheDefaultIsKeptUnlessItIsBeatenByMoreThanTheNoise) {
   std::vector<double> start = {0.50, 0.60, 0.70, 0.80};
   std::vector<double> noisy = {0.62, 0.55, 0.82, 0.72}, sure = {0.52, 0.61, 0.72, 0.82};
-  EXPECT_EQ(choose_winner({start, noisy}), 0U) << "a higher mean, within the noise";
-  EXPECT_EQ(choose_winner({start, {0.55, 0.57, 0.73, 0.78}}), 0U) << "0.4 standard errors";
-  EXPECT_EQ(choose_winner({start, {0.55, 0.60, 0.73, 0.80}}), 1U) << "1.6 standard errors";
-  EXPECT_EQ(choose_winner({start, noisy, sure}), 2U) << "a smaller gain, but a sure one";
-  EXPECT_EQ(choose_winner({start, {0.62, 0.71, 0.82, 0.92}, sure}), 1U) << "the larger of two";
-  EXPECT_EQ(choose_winner({{0.5}, {0.9}}), 0U) << "one training tells nothing of noise";
-  EXPECT_EQ(choose_winner({{}, {}}), 0U);
-  EXPECT_EQ(choose_winner({start, {0.52, 0.61}, {0.51}}), 1U) << "time was over before the rest";
-  EXPECT_EQ(choose_winner({{0.5}, {0.9, 0.9}}), 0U);
-  EXPECT_EQ(choose_winner({start, {0.53, 0.63, 0.70, 0.81}, {0.525, 0.625}}), 1U)
+  EXPECT_EQ(choose_winner({start, noisy}, 0.3), 0U) << "a higher mean, within the noise";
+  EXPECT_EQ(choose_winner({start, {0.55, 0.57, 0.73, 0.78}}, 0.3), 0U) << "0.4 standard errors";
+  EXPECT_EQ(choose_winner({start, {0.55, 0.60, 0.73, 0.80}}, 0.3), 1U) << "1.6 standard errors";
+  EXPECT_EQ(choose_winner({start, noisy, sure}, 0.3), 2U) << "a smaller gain, but a sure one";
+  EXPECT_EQ(choose_winner({start, {0.62, 0.71, 0.82, 0.92}, sure}, 0.3), 1U) << "the larger of two";
+  EXPECT_EQ(choose_winner({{0.5}, {0.7}}, 0.3), 0U) << "one training tells nothing of noise";
+  EXPECT_EQ(choose_winner({{0.5}, {0.9}}, 0.3), 1U) << "a gain that is sure";
+  EXPECT_EQ(choose_winner({{}, {}}, 0.3), 0U);
+  EXPECT_EQ(choose_winner({start, {0.52, 0.61}, {0.51}}, 0.3), 1U) << "time was over before the rest";
+  EXPECT_EQ(choose_winner({{0.5}, {0.75, 0.9}}, 0.3), 0U);
+  EXPECT_EQ(choose_winner({start, {0.53, 0.63, 0.70, 0.81}, {0.525, 0.625}}, 0.3), 1U)
       << "the better one in the trainings that both have";
-  EXPECT_EQ(choose_winner({start, {kNaN, 0.9, 0.9, 0.9}}), 0U);
+  EXPECT_EQ(choose_winner({start, {kNaN, 0.9, 0.9, 0.9}}, 0.3), 0U);
 }
 
 }  // namespace

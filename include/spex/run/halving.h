@@ -32,8 +32,9 @@ std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t coun
 
 // Which of several finalists to take, by validation metrics of the same trainings (splits and
 // seeds, in the same order). The first is the default, of which there may be more: another must
-// beat it by more than the standard error of the paired differences, for which it takes at least
-// two trainings. No more is asked for: what found the finalists does not judge them.
-size_t choose_winner(const std::vector<std::vector<double>>& validation);
+// beat it by more than the standard error of the paired differences, or where there is but one
+// training, which tells nothing of noise, by more than `sure_gain`. No more is asked for: what found
+// the finalists does not judge them.
+size_t choose_winner(const std::vector<std::vector<double>>& validation, double sure_gain);
 
 }  // namespace spex
