@@ -50,7 +50,7 @@ void check_variants(const Config& config) {
   Needs needs = config.final().model->needs();
   for (const Phase& phase : network_phases(all)) {
     check(phase);
-    require(share_ground(phase.model->needs(), needs),
+    require(can_join(phase.model->needs(), needs),
             "networks of a training share hops, eigenvectors and the scores they draw by; variants "
             "cannot change those: \"{}\"",
             config.variants);
@@ -205,10 +205,14 @@ Needs needs_of(const Config& config) {
     all.attention |= needs.attention;
     all.local |= needs.local;
     all.edge_features |= needs.edge_features;
-    if (needs.batching == Batching::none) all.batching = Batching::none;
   };
   for (const Phase* phase : phases_to_train(config, false)) add(phase->model->needs());
-  for (const Phase& phase : network_phases(config)) add(phase.model->needs());
+  for (const Phase& phase : network_phases(config)) {
+    Needs needs = phase.model->needs();
+    add(needs);
+    all.own_nodes |= needs.own_nodes;
+    if (needs.batching == Batching::none) all.batching = Batching::none;
+  }
   return all;
 }
 

@@ -1,4 +1,6 @@
 // Settings that networks of a training take in turn.
+#include "config/variants.h"
+
 #include <fmt/format.h>
 #include <spex/config/config.h>
 #include <spex/core/error.h>
@@ -6,8 +8,6 @@
 #include <algorithm>
 #include <ranges>
 #include <sstream>
-
-#include "config/variants.h"
 
 namespace spex {
 namespace {
@@ -69,12 +69,13 @@ void take_in_turn(Config& config, std::span<const Phase> networks) {
   config.variants = fmt::format("{}", fmt::join(all.begin() + 1, all.begin() + period, " | "));
 }
 
-bool share_ground(const Needs& one, const Needs& other) {
-  if (one.scores != other.scores || one.hops != other.hops || one.ball != other.ball ||
-      one.eigenvectors != other.eigenvectors || one.virtual_nodes != other.virtual_nodes)
+bool can_join(const Needs& one, const Needs& first) {
+  if (one.hops != first.hops || one.ball != first.ball || one.eigenvectors != first.eigenvectors ||
+      one.virtual_nodes != first.virtual_nodes)
     return false;
-  return !one.scores ||
-         (one.layers == other.layers && one.sampling.degrees == other.sampling.degrees);
+  // An estimator is told of the first one's layers, and whether there is a local branch.
+  return !one.scores || (first.scores && one.layers == first.layers && one.local == first.local &&
+                         one.sampling.degrees == first.sampling.degrees);
 }
 
 void drop_from_variants(Config& config, const std::string& name) {

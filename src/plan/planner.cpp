@@ -165,8 +165,8 @@ EpochCost batched_epoch(const PlanInput& in, const Phase& phase, const ExpanderC
 }
 
 EpochCost epoch_cost(const PlanInput& in, const Phase& phase, const ExpanderConfig& expander) {
-  EpochCost cost = at_once(in, phase) ? whole_epoch(in, phase, expander)
-                                      : batched_epoch(in, phase, expander);
+  EpochCost cost =
+      at_once(in, phase) ? whole_epoch(in, phase, expander) : batched_epoch(in, phase, expander);
   Needs needs = phase.model->needs();
   if (needs.sampling.truncate > 0)
     cost.bytes += 2.0 * static_cast<double>(needs.layers) * attention_edges(in, needs, expander);

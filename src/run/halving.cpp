@@ -23,6 +23,31 @@ std::vector<size_t> ranked(const std::vector<RungScores>& trials, size_t rung) {
   return there;
 }
 
+// Of one finalist less another, in the rounds that both have.
+struct Gain {
+  double mean = 0, noise = 0;
+};
+
+Gain gain_of(const std::vector<Judged>& one, const std::vector<Judged>& other) {
+  size_t rounds = std::min(one.size(), other.size());
+  if (rounds == 0) return {};
+  std::vector<double> gains;
+  size_t resamples = one.front().resampled.size();
+  for (size_t r = 0; r < rounds; ++r) {
+    gains.push_back(one[r].score - other[r].score);
+    resamples = std::min({resamples, one[r].resampled.size(), other[r].resampled.size()});
+  }
+  std::vector<double> resampled;  // mean gains
+  for (size_t i = 0; i < resamples; ++i) {
+    double sum = 0;
+    for (size_t r = 0; r < rounds; ++r) sum += one[r].resampled[i] - other[r].resampled[i];
+    if (!std::isnan(sum)) resampled.push_back(sum / static_cast<double>(rounds));
+  }
+  bool telling = rounds > 1 || resampled.size() > 1;
+  Moments m = moments(gains);
+  return {m.mean, telling ? std::max(m.error, moments(resampled).deviation) : INFINITY};
+}
+
 }  // namespace
 
 std::vector<size_t> rung_epochs(size_t epochs) {
@@ -56,21 +81,13 @@ std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t coun
   return chosen;
 }
 
-size_t choose_winner(const std::vector<std::vector<double>>& validation, double sure_gain) {
-  // Of one less another, in the trainings that both have.
-  auto gain = [&](size_t one, size_t other) {
-    std::vector<double> gains = validation[one];
-    gains.resize(std::min(gains.size(), validation[other].size()));
-    for (size_t i = 0; i < gains.size(); ++i) gains[i] -= validation[other][i];
-    return moments(gains);
-  };
+size_t choose_winner(const std::vector<std::vector<Judged>>& finalists) {
   size_t winner = 0;
-  for (size_t f = 1; f < validation.size(); ++f) {
-    Moments over_default = gain(f, 0);
-    size_t trainings = std::min(validation[f].size(), validation[0].size());
-    double noise = trainings > 1 ? over_default.error : sure_gain;
-    bool beyond_noise = trainings > 0 && over_default.mean > noise;
-    if (beyond_noise && (winner == 0 || gain(f, winner).mean > 0)) winner = f;
+  for (size_t f = 1; f < finalists.size(); ++f) {
+    Gain over_default = gain_of(finalists[f], finalists[0]);
+    bool beyond_noise = over_default.mean > over_default.noise;
+    if (beyond_noise && (winner == 0 || gain_of(finalists[f], finalists[winner]).mean > 0))
+      winner = f;
   }
   return winner;
 }

@@ -67,7 +67,7 @@ Ground own_ground(const RunFiles& files, const Config& config, const SavedModel&
 Ground new_ground(const RunFiles& files, const Config& config, const SavedModel& saved,
                   Dataset data) {
   std::string source = data.source;
-  require(!config.final().model->needs().own_nodes && !saved.preparation.has_embedding(),
+  require(!needs_of(config).own_nodes && !saved.preparation.has_embedding(),
           "{} has learned something for each node of the graph it was trained on, and cannot "
           "predict on {}",
           config.model, source);

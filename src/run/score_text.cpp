@@ -2,12 +2,11 @@
 #include <spex/run/score_text.h>
 
 namespace spex {
+namespace {
 
 bool is_share(const std::string& metric) {
   return metric != "mae";
 }
-
-namespace {
 
 std::string number(const std::string& metric, double value) {
   return is_share(metric) ? fmt::format("{:.2f}", 100 * value) : fmt::format("{:.4g}", -value);

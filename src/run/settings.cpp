@@ -131,8 +131,11 @@ Config resolve(const RunSettings& s, const Dataset& data, const std::function<bo
     config = default_config(data, model, trials.split, stop);
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
-  for (const std::string& assignment : s.assignments)
-    if (!assignment.starts_with(kModelKey)) assign(assignment, config);
+  // A setting is for all networks: variants that are named as well have the last word.
+  for (bool variants : {false, true})
+    for (const std::string& assignment : s.assignments)
+      if (!assignment.starts_with(kModelKey) && assignment.starts_with("variants=") == variants)
+        assign(assignment, config);
   // A run can be continued, and predicted with, from any folder.
   config.data =
       s.data.empty() || is_generator(s.data) ? s.data : std::filesystem::absolute(s.data).string();

@@ -22,13 +22,15 @@ std::string ground_key(const Config& config) {
   Needs needs = needs_of(config);
   return fmt::format("{}{}{}/{}/{}/{}/{};", needs.attention, needs.local, needs.edge_features,
                      needs.hops, needs.eigenvectors, needs.virtual_nodes,
-                     fmt::join(needs.ball, ",")) + text_of(config.expander, "expander") + text_of(config.features, "features");
+                     fmt::join(needs.ball, ",")) +
+         text_of(config.expander, "expander") + text_of(config.features, "features");
 }
 
 // What its problem depends on besides: the split and, where scores are needed, who gives them.
 std::string problem_key(const Config& config, const Division& division) {
-  std::string key = ground_key(config) + text_of(config.split, "split") +
-                    fmt::format("fold={};judges={};", division.fold, static_cast<int>(division.judges));
+  std::string key =
+      ground_key(config) + text_of(config.split, "split") +
+      fmt::format("fold={};judges={};", division.fold, static_cast<int>(division.judges));
   if (!config.final().model->needs().scores) return key;
   return key + fmt::format("{};", config.seed) + to_toml(config.phases.front());
 }
@@ -62,6 +64,12 @@ void Trials::halve(Split& split, Division::Judges judges, Metric metric) const {
   split = std::move(halves);
 }
 
+Split Trials::split(const SplitConfig& config, const Division& division) const {
+  Split split = without_test(choose_split(data_, config), data_.labels, division.fold);
+  if (division.judges != Division::none) halve(split, division.judges, config.metric);
+  return split;
+}
+
 std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& stop,
                                                const Division& division) {
   Config config = asked;
@@ -70,8 +78,7 @@ std::shared_ptr<const Problem> Trials::problem(const Config& asked, const Stop& 
   if (known) return known;
   auto made = std::make_shared<Problem>();
   static_cast<Ground&>(*made) = ground(config);
-  made->split = without_test(choose_split(data_, config.split), data_.labels, division.fold);
-  if (division.judges != Division::none) halve(made->split, division.judges, config.split.metric);
+  made->split = split(config.split, division);
   made->preparation = prepared(config.features).preparation;
   made->preparation.targets = target_scaling(data_.labels, made->split, config.features);
   if (config.final().model->needs().scores) {

@@ -2,6 +2,7 @@
 
 #include <spex/core/error.h>
 #include <spex/core/log.h>
+#include <spex/core/random.h>
 #include <spex/core/safetensors.h>
 #include <spex/core/stopwatch.h>
 #include <spex/core/threads.h>
@@ -10,12 +11,14 @@
 #include <spex/run/phases.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace spex {
 namespace {
 
 constexpr size_t kSmallNodes = 30'000;
 constexpr size_t kSmallEdges = 1'000'000;
+constexpr uint32_t kResampleLayer = 0x4e5;  // that no split uses
 
 void save_logits(const std::filesystem::path& file, const Matrix& logits) {
   TensorSource source = tensor("logits", logits.span(), {logits.rows(), logits.cols()});
@@ -30,33 +33,55 @@ Matrix load_logits(const std::filesystem::path& path) {
   return logits;
 }
 
+// As often as each of these nodes comes in a sample of as many with replacement, nearly: by Poisson's
+// law, for each node on its own.
+std::vector<NodeId> resample(std::span<const NodeId> nodes, size_t number) {
+  Random random(number, Purpose::split, 0, kResampleLayer);
+  std::vector<NodeId> drawn;
+  for (NodeId node : nodes) {
+    double left = random.uniform(node), share = std::exp(-1.0);
+    for (double times = 1; left > share; share /= times++) {
+      left -= share;
+      drawn.push_back(node);
+    }
+  }
+  return drawn;
+}
+
 }  // namespace
 
 TrialUnits::TrialUnits(const Dataset& data)
     : trials_(data),
       side_by_side_(data.nodes() <= kSmallNodes && data.graph.edges() <= kSmallEdges) {}
 
+void TrialUnits::fail(TrialUnit& unit, const char* why) {
+  std::lock_guard lock(telling_);
+  log("a trial failed: {}", why);
+  if (unit.leaves == TrialUnit::logits) save_logits(unit.file, {});
+  unit.done = true;
+}
+
 void TrialUnits::prepare(TrialUnit& unit, const Stop& stop) try {
   unit.problem = trials_.problem(unit.config, stop, unit.division);
 } catch (const Error& error) {
   if (!unit.may_fail) throw;
-  log("a trial failed: {}", error.what());
-  unit.done = true;
+  fail(unit, error.what());
 }
 
-SharedArray<NodeId> TrialUnits::judges(const TrialUnit& unit) const {
-  if (unit.division.judges == Division::none) return choose_split(data(), unit.config.split).test;
-  const Split& split = unit.problem->split;
-  return split.test.empty() ? split.validation : split.test;  // halves may not give the metric
+Split TrialUnits::judging_split(const TrialUnit& unit) const {
+  if (unit.division.judges == Division::none) return choose_split(data(), unit.config.split);
+  Split split = trials_.split(unit.config.split, unit.division);
+  if (split.test.empty()) split.test = split.validation;  // halves do not give the metric
+  return split;
 }
 
 Matrix TrialUnits::predict(const TrialUnit& unit, const TrainState& state) const {
   const Phase& phase = unit.config.final();
-  std::unique_ptr<Model> model =
-      phase.model->make(shape_of(*unit.problem, unit.config), unit.seed);
+  std::unique_ptr<Model> model = phase.model->make(shape_of(*unit.problem, unit.config), unit.seed);
   load_state(*model, state.best);
   return predict_logits(phase, *model, *unit.problem, unit.seed, state.best_epoch,
-                        state.best_temperature, judges(unit).span(), phase.recipe.batch_size);
+                        state.best_temperature, judging_split(unit).test.span(),
+                        phase.recipe.batch_size);
 }
 
 void TrialUnits::train(TrialUnit& unit, const Stop& stop) {
@@ -69,9 +94,7 @@ void TrialUnits::train(TrialUnit& unit, const Stop& stop) {
     unit.done = continue_trial(*unit.problem, unit.config, unit.seed, unit.epochs, state, stop);
   } catch (const Error& error) {
     if (!unit.may_fail) throw;
-    std::lock_guard lock(telling_);
-    log("a trial failed: {}", error.what());
-    unit.done = true;
+    fail(unit, error.what());
     return;
   }
   unit.seconds = watch.seconds();
@@ -89,9 +112,8 @@ void TrialUnits::train(TrialUnit& unit, const Stop& stop) {
 void TrialUnits::train(std::vector<TrialUnit>& units, const Stop& stop,
                        const std::function<void()>& on_done) {
   for (TrialUnit& unit : units) {
-    bool known = unit.leaves == TrialUnit::logits && std::filesystem::exists(unit.file);
-    if (known || !stop()) prepare(unit, known ? Stop() : stop);
-    unit.done = unit.done || known;
+    unit.done = unit.leaves == TrialUnit::logits && std::filesystem::exists(unit.file);
+    if (!unit.done && !stop()) prepare(unit, stop);
   }
   auto train_one = [&](size_t i) {
     if (stop() || units[i].done || !units[i].problem) return;
@@ -105,17 +127,24 @@ void TrialUnits::train(std::vector<TrialUnit>& units, const Stop& stop,
     for (size_t i = 0; i < units.size(); ++i) train_one(i);
 }
 
-double TrialUnits::judge(std::span<const TrialUnit> units) {
-  SharedArray<NodeId> nodes = judges(units.front());
+Judged TrialUnits::judge(std::span<const TrialUnit> units, size_t resamples) const {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const TrialUnit& first = units.front();
+  Split split = judging_split(first);
+  std::span<const NodeId> nodes = split.test.span();
   LogitAverage average(data().labels.task);
   for (const TrialUnit& unit : units) {
-    if (!std::filesystem::exists(unit.file)) return std::numeric_limits<double>::quiet_NaN();
-    average.add(load_logits(unit.file));
+    Matrix logits = load_logits(unit.file);
+    if (logits.rows() != nodes.size()) return {none, std::vector<double>(resamples, none)};
+    average.add(std::move(logits));
   }
-  const TrialUnit& first = units.front();
   Objective objective(data().labels, first.config.split.metric,
-                      first.problem->preparation.targets);
-  return objective.score(placed(average.take(), nodes.span(), data().nodes()), nodes.span());
+                      target_scaling(data().labels, split, first.config.features));
+  Matrix logits = placed(average.take(), nodes, data().nodes());
+  Judged judged{objective.score(logits, nodes), {}};
+  for (size_t i = 0; i < resamples; ++i)
+    judged.resampled.push_back(objective.score(logits, resample(nodes, i)));
+  return judged;
 }
 
 }  // namespace spex

@@ -1,6 +1,7 @@
 // Many trainings at once: each a configuration on one split with one seed, its state in a file.
 #pragma once
 
+#include <spex/run/halving.h>
 #include <spex/run/trial.h>
 
 #include <filesystem>
@@ -17,7 +18,8 @@ struct TrialUnit {
   size_t seed = 0;
   size_t epochs = 0;  // to train up to
   // What it leaves in the file, and takes up if it is there: its state, or the logits of the nodes
-  // that judge it, which are test nodes where no half of the validation nodes is.
+  // that judge it, which are test nodes where no half of the validation nodes is; no logits if it
+  // failed.
   enum Leaves { state, logits } leaves = state;
   std::filesystem::path file;
   bool may_fail = true;  // a failure is a result, not an error
@@ -41,13 +43,19 @@ class TrialUnits {
   // time.
   void train(std::vector<TrialUnit>& units, const Stop& stop, const std::function<void()>& on_done);
 
-  // The metric on the nodes that judge of what units with logits predict on average. They differ
-  // in seed or settings alone. NaN if one failed.
-  double judge(std::span<const TrialUnit> units);
+  // The metric, on the nodes that judge, of what units with logits predict on average, and the same of
+  // resamples of these nodes. They differ in seed or settings alone. NaN if one failed.
+  Judged judge(std::span<const TrialUnit> units, size_t resamples = 0) const;
+
+  // Whether halves of the validation nodes can judge each other's choices.
+  bool has_halves(const Config& config, size_t fold) const {
+    return !trials_.split(config.split, {fold, Division::first_half}).test.empty();
+  }
 
  private:
-  SharedArray<NodeId> judges(const TrialUnit& unit) const;
+  Split judging_split(const TrialUnit& unit) const;  // whose test nodes judge
   Matrix predict(const TrialUnit& unit, const TrainState& state) const;
+  void fail(TrialUnit& unit, const char* why);
   void prepare(TrialUnit& unit, const Stop& stop);
   void train(TrialUnit& unit, const Stop& stop);
 

@@ -3,9 +3,7 @@
 #include <spex/core/files.h>
 #include <spex/core/log.h>
 #include <spex/core/threads.h>
-#include <spex/run/defaults.h>
 #include <spex/run/halving.h>
-#include <spex/run/score_text.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +17,7 @@ namespace {
 
 constexpr size_t kMostTrials = 3;    // beside the default
 constexpr size_t kFinalFold = 1000;  // the first way to divide nodes anew that no search uses
-constexpr size_t kTogether = 2;      // what a comparison takes at least
+constexpr size_t kResamples = 100;   // of the nodes that judge
 
 // Of one trial with others, the networks are numbered as if they were its own.
 size_t members_of(const TuneContext& c, const Finalist& finalist) {
@@ -54,25 +52,14 @@ std::vector<Fold> rounds(const TuneContext& c) {
   return all;
 }
 
-// Trials in the finals are the best for the nodes that judged the search. So where those are few,
-// training and validation nodes are divided in other ways here; and half of the validation nodes
-// judges networks whose epoch the other half chose.
-std::vector<Fold> judged_rounds(const TuneContext& c) {
-  std::vector<Fold> all;
-  for (Fold round : rounds(c))
-    for (Division::Judges judges : {Division::second_half, Division::first_half}) {
-      size_t s = round.seed - c.starts.front().config.seed;
-      round.division = {c.judges < kEnoughJudges ? kFinalFold + s : 0, judges};
-      all.push_back(round);
-    }
-  return all;
-}
-
-// The networks of the trials in the finals, in one round.
-struct Compared {
-  Fold round;
-  std::vector<std::vector<TrialUnit>> networks;  // by trial and number
-  size_t depth = 0;                              // so many of each trial are trained
+// One round of the finals: every trial that is in them, on one split with one seed. Trials in the finals
+// are the best for the nodes that judged the search; so where those are few, training and validation
+// nodes are divided in other ways here. And each half of the validation nodes judges networks whose
+// epochs the other half chose, if halves give the metric.
+struct Round {
+  Fold fold;
+  std::vector<Division::Judges> halves = {Division::second_half, Division::first_half};
+  size_t depth = 0;  // networks of each trial that are trained
 };
 
 class Finals {
@@ -80,24 +67,23 @@ class Finals {
   explicit Finals(TuneContext& context)
       : c_(context), trials_(finalists(context.scores(), kMostTrials)) {
     trials_.insert(trials_.begin(), 0);
-    for (const Fold& round : judged_rounds(c_)) {
-      Compared& here = compared_.emplace_back();
-      here.round = round;
-      for (size_t trial : trials_)
-        for (std::vector<TrialUnit>& own = here.networks.emplace_back();
-             own.size() < members_of(c_, {trial});)
-          own.push_back(network_of(c_, {trial}, round, own.size()));
-      most_ = std::ranges::max(here.networks, {}, &std::vector<TrialUnit>::size).size();
+    for (size_t trial : trials_) most_ = std::max(most_, members_of(c_, {trial}));
+    for (const Fold& fold : rounds(c_)) {
+      Round& round = rounds_.emplace_back();
+      round.fold = fold;
+      size_t s = fold.seed - c_.starts.front().config.seed;
+      round.fold.division.fold = c_.judges < kEnoughJudges ? kFinalFold + s : 0;
+      Config config = c_.config_of(c_.table.now.trials.front());
+      config.split.index = fold.split;
+      if (!c_.units.has_halves(config, round.fold.division.fold)) round.halves.resize(1);
     }
   }
 
   // One network of each trial in every round, then the next one. False: time is over.
   bool train(const Stop& stop) {
     for (size_t number = 0; number < most_; ++number)
-      for (size_t first = 0; first < compared_.size(); first += kTogether) {
-        size_t count = std::min(kTogether, compared_.size() - first);
-        if (!train(std::span(compared_).subspan(first, count), number, stop)) return false;
-      }
+      for (Round& round : rounds_)
+        if (!train(round, number, stop)) return false;
     return true;
   }
 
@@ -105,57 +91,59 @@ class Finals {
     Tuning& now = c_.table.now;
     for (size_t trial : trials_) now.finalists.push_back({trial});
     for (Finalist& several : mixtures()) now.finalists.push_back(std::move(several));
-    std::vector<std::vector<double>> validation;
+    std::vector<std::vector<Judged>> validation;
     for (size_t f = 0; f < now.finalists.size(); ++f) {
-      std::vector<double>& own = validation.emplace_back();
-      for (const Compared& here : compared_) {
-        std::vector<TrialUnit> networks = networks_of(now.finalists[f], here);
-        if (networks.empty()) break;  // nor in later rounds: those have fewer
-        own.push_back(c_.units.judge(networks));
-        now.finals.push_back({f, here.round.split, here.round.seed, networks.size(), own.back()});
+      std::vector<Judged>& own = validation.emplace_back();
+      for (const Round& round : rounds_) {
+        size_t networks = networks_of(now.finalists[f], round);
+        if (networks == 0) break;  // nor in later rounds: those have fewer
+        own.push_back(judge(now.finalists[f], round, kResamples));
+        now.finals.push_back({f, round.fold.split, round.fold.seed, networks, own.back().score});
       }
     }
-    now.winner = choose_winner(validation, sure_gain(validation.front()));
+    now.winner = choose_winner(validation);
   }
 
  private:
-  // Two standard errors of a share on as many nodes as judge.
-  double sure_gain(const std::vector<double>& scores) const {
-    if (scores.empty() || !is_share(c_.table.now.metric))
-      return std::numeric_limits<double>::infinity();
-    return 4 * worthwhile_gain(scores.front(), c_.judges / 2);
-  }
-
-  bool train(std::span<Compared> rounds, size_t number, const Stop& stop) {
+  bool train(Round& round, size_t number, const Stop& stop) {
     std::vector<TrialUnit> units;
-    for (const Compared& here : rounds)
-      for (const std::vector<TrialUnit>& own : here.networks)
-        if (number < own.size()) units.push_back(own[number]);
+    for (Division::Judges judges : round.halves)
+      for (size_t trial : trials_)
+        if (number < members_of(c_, {trial}))
+          units.push_back(unit_of(trial, round, judges, number));
     c_.units.train(units, stop, [&] { c_.show("finals"); });
-    bool all = true;
-    auto next = units.begin();
-    for (Compared& here : rounds) {
-      auto first = next;
-      for (std::vector<TrialUnit>& own : here.networks)
-        if (number < own.size()) own[number] = *next++;
-      bool whole = std::all_of(first, next, is_done);
-      if (whole) here.depth = number + 1;
-      all = all && whole;
-    }
-    return all;
+    c_.table.save();
+    if (!std::ranges::all_of(units, is_done)) return false;
+    round.depth = number + 1;
+    return true;
   }
 
-  // Those that a finalist predicts with in a round; none where too few are trained.
-  std::vector<TrialUnit> networks_of(const Finalist& finalist, const Compared& here) const {
-    size_t count = std::min(here.depth, members_of(c_, finalist));
-    if (count < finalist.size()) return {};
-    std::vector<TrialUnit> networks;
-    for (size_t number = 0; number < count; ++number) {
-      size_t trial = finalist[number % finalist.size()];
-      size_t place = static_cast<size_t>(std::ranges::find(trials_, trial) - trials_.begin());
-      networks.push_back(here.networks[place][number]);
+  TrialUnit unit_of(size_t trial, const Round& round, Division::Judges judges,
+                    size_t number) const {
+    Fold fold = round.fold;
+    fold.division.judges = judges;
+    return network_of(c_, {trial}, fold, number);
+  }
+
+  // So many a finalist predicts with in a round; none where too few are trained.
+  size_t networks_of(const Finalist& finalist, const Round& round) const {
+    size_t count = std::min(round.depth, members_of(c_, finalist));
+    return count < finalist.size() ? 0 : count;
+  }
+
+  // Both halves of the nodes count the same.
+  Judged judge(const Finalist& finalist, const Round& round, size_t resamples) const {
+    Judged mean{0, std::vector<double>(resamples, 0.0)};
+    double share = 1.0 / static_cast<double>(round.halves.size());
+    for (Division::Judges judges : round.halves) {
+      std::vector<TrialUnit> networks;
+      for (size_t number = 0; number < networks_of(finalist, round); ++number)
+        networks.push_back(unit_of(finalist[number % finalist.size()], round, judges, number));
+      Judged half = c_.units.judge(networks, resamples);
+      mean.score += share * half.score;
+      for (size_t i = 0; i < resamples; ++i) mean.resampled[i] += share * half.resampled[i];
     }
-    return networks;
+    return mean;
   }
 
   // The best two together, the best three, ..: networks that differ in more than their seeds make
@@ -164,8 +152,8 @@ class Finals {
     std::vector<std::pair<double, size_t>> ranking;
     for (size_t trial : trials_) {
       std::vector<double> scores;
-      for (const Compared& here : compared_)
-        if (here.depth > 0) scores.push_back(c_.units.judge(networks_of({trial}, here)));
+      for (const Round& round : rounds_)
+        if (round.depth > 0) scores.push_back(judge({trial}, round, 0).score);
       double mean = moments(scores).mean;
       if (!scores.empty() && !std::isnan(mean)) ranking.emplace_back(mean, trial);
     }
@@ -183,13 +171,13 @@ class Finals {
 
   bool fit_together(size_t one, size_t other) const {
     Config a = c_.config_of(c_.table.now.trials[one]), b = c_.config_of(c_.table.now.trials[other]);
-    return a.model == b.model && share_ground(a.final().model->needs(), b.final().model->needs());
+    return a.model == b.model && can_join(b.final().model->needs(), a.final().model->needs());
   }
 
   TuneContext& c_;
   std::vector<size_t> trials_;
-  std::vector<Compared> compared_;
-  size_t most_ = 0;
+  std::vector<Round> rounds_;
+  size_t most_ = 0;  // networks of any of the trials
 };
 
 Config winner_of(const TuneContext& c) {
@@ -242,7 +230,7 @@ bool test_winner(TuneContext& c) {
     for (size_t i = 0; i < group.size(); ++i) {
       std::span<const TrialUnit> networks(&units[i * members], members);
       if (!std::ranges::all_of(networks, is_done)) continue;
-      double test = c.units.judge(networks);
+      double test = c.units.judge(networks).score;
       if (std::isnan(test)) continue;
       tests.push_back(test);
       c.table.now.tests.push_back({group[i].split, group[i].seed, test});

@@ -69,8 +69,10 @@ class Search {
       if (!tried.contains(values)) return values;
     }
     switch ((turn - std::min(turn - 1, shapes.size())) % 3) {
-      case 1: return draw_values(config, space, tried, config.seed, number);
-      case 2: return change_values(config, space, start, tried, config.seed, number);
+      case 1:
+        return draw_values(config, space, tried, config.seed, number);
+      case 2:
+        return change_values(config, space, start, tried, config.seed, number);
       default:
         return change_values(config, space, best_values(which), tried, config.seed, number);
     }

@@ -96,10 +96,37 @@ TEST(Variants, ThatCannotWorkAreRefused) {
   check(sign);
 }
 
+// Those that attention sees no neighbours drawn by scores in may stand beside one where it does.
+TEST(Variants, MayDoWithoutTheScoresOfTheFirst) {
+  Config config = with_variants("attention_layers=0 | conv=sage");
+  apply_setting(config, "spexphormer-local.degree=10");
+  check(config);
+  EXPECT_TRUE(needs_of(config).scores);
+  EXPECT_FALSE(network_phases(config)[1].model->needs().scores);
+  config.variants = "conv=sage | conv=none";
+  EXPECT_SAYS(check(config), "the scores they draw by");  // another estimator would serve the last
+}
+
 TEST(Variants, EndWithTheirModel) {
   Config config = with_variants("layers=3");
   set_model(config, "gcn");
   EXPECT_EQ(config.variants, "");
+}
+
+TEST(Variants, ThatLearnSomethingForEachNodeNeedTheirOwnGraph) {
+  Config config("glognn");
+  config.members = 2;
+  apply_setting(config, "glognn.delta=1");
+  EXPECT_FALSE(needs_of(config).own_nodes);
+  config.variants = "delta=0.5";
+  EXPECT_TRUE(needs_of(config).own_nodes);
+}
+
+// Whether the transposed graph is made for prediction.
+TEST(Variants, NeedsOfBatchesAreThoseOfTheNetworksNotOfTheirEstimator) {
+  Config config("spexphormer");
+  EXPECT_EQ(needs_of(config).batching, config.final().model->needs().batching);
+  EXPECT_NE(needs_of(config).batching, Batching::none);
 }
 
 TEST(Variants, NeedTheGraphsOfAllNetworks) {

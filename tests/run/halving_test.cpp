@@ -52,22 +52,48 @@ TEST(Halving, FinalistsAreTheBestOfTheHighestRungs) {
   EXPECT_EQ(finalists(trials, 1), (std::vector<size_t>{2}));
 }
 
+// Of finalists that no resamples tell more of.
+std::vector<std::vector<Judged>> judged(const std::vector<std::vector<double>>& scores) {
+  std::vector<std::vector<Judged>> finalists;
+  for (const std::vector<double>& own : scores)
+    for (finalists.emplace_back(); double score : own) finalists.back().push_back({score, {}});
+  return finalists;
+}
+
 TEST(Halving, TheDefaultIsKeptUnlessItIsBeatenByMoreThanTheNoise) {
   std::vector<double> start = {0.50, 0.60, 0.70, 0.80};
   std::vector<double> noisy = {0.62, 0.55, 0.82, 0.72}, sure = {0.52, 0.61, 0.72, 0.82};
-  EXPECT_EQ(choose_winner({start, noisy}, 0.3), 0U) << "a higher mean, within the noise";
-  EXPECT_EQ(choose_winner({start, {0.55, 0.57, 0.73, 0.78}}, 0.3), 0U) << "0.4 standard errors";
-  EXPECT_EQ(choose_winner({start, {0.55, 0.60, 0.73, 0.80}}, 0.3), 1U) << "1.6 standard errors";
-  EXPECT_EQ(choose_winner({start, noisy, sure}, 0.3), 2U) << "a smaller gain, but a sure one";
-  EXPECT_EQ(choose_winner({start, {0.62, 0.71, 0.82, 0.92}, sure}, 0.3), 1U) << "the larger of two";
-  EXPECT_EQ(choose_winner({{0.5}, {0.7}}, 0.3), 0U) << "one training tells nothing of noise";
-  EXPECT_EQ(choose_winner({{0.5}, {0.9}}, 0.3), 1U) << "a gain that is sure";
-  EXPECT_EQ(choose_winner({{}, {}}, 0.3), 0U);
-  EXPECT_EQ(choose_winner({start, {0.52, 0.61}, {0.51}}, 0.3), 1U) << "time was over before the rest";
-  EXPECT_EQ(choose_winner({{0.5}, {0.75, 0.9}}, 0.3), 0U);
-  EXPECT_EQ(choose_winner({start, {0.53, 0.63, 0.70, 0.81}, {0.525, 0.625}}, 0.3), 1U)
-      << "the better one in the trainings that both have";
-  EXPECT_EQ(choose_winner({start, {kNaN, 0.9, 0.9, 0.9}}, 0.3), 0U);
+  auto winner = [](const std::vector<std::vector<double>>& scores) {
+    return choose_winner(judged(scores));
+  };
+  EXPECT_EQ(winner({start, noisy}), 0U) << "a higher mean, within the noise";
+  EXPECT_EQ(winner({start, {0.55, 0.57, 0.73, 0.78}}), 0U) << "0.4 standard errors";
+  EXPECT_EQ(winner({start, {0.55, 0.60, 0.73, 0.80}}), 1U) << "1.6 standard errors";
+  EXPECT_EQ(winner({start, noisy, sure}), 2U) << "a smaller gain, but a sure one";
+  EXPECT_EQ(winner({start, {0.62, 0.71, 0.82, 0.92}, sure}), 1U) << "the larger of two";
+  EXPECT_EQ(winner({{0.5}, {0.9}}), 0U) << "one round tells nothing of noise";
+  EXPECT_EQ(winner({{}, {}}), 0U);
+  EXPECT_EQ(winner({start, {0.52, 0.61}, {0.51}}), 1U) << "time was over before the rest";
+  EXPECT_EQ(winner({{0.5}, {0.75, 0.9}}), 0U);
+  EXPECT_EQ(winner({start, {0.53, 0.63, 0.70, 0.81}, {0.525, 0.625}}), 1U)
+      << "the better one in the rounds that both have";
+  EXPECT_EQ(winner({start, {kNaN, 0.9, 0.9, 0.9}}), 0U);
+}
+
+// Rounds that agree with each other may have been judged by the same few nodes.
+TEST(Halving, NodesThatDecideMakeNoise) {
+  Judged start{0.5, {0.5, 0.4, 0.6, 0.5}};
+  Judged by_few{0.55, {0.45, 0.5, 0.7, 0.55}}, by_many{0.55, {0.55, 0.46, 0.64, 0.55}};
+  EXPECT_EQ(choose_winner({{start}, {by_few}}), 0U) << "gains of -0.05 to 0.1";
+  EXPECT_EQ(choose_winner({{start}, {by_many}}), 1U) << "gains of 0.04 to 0.06";
+  EXPECT_EQ(choose_winner({{start, start}, {by_few, by_few}}), 0U) << "rounds have the same nodes";
+  Judged unlike{0.55, {0.6, 0.4, 0.6, 0.6}};
+  EXPECT_EQ(choose_winner({{start, start}, {by_few, unlike}}), 1U)
+      << "what differs between rounds is less noise";
+  by_many.resampled[1] = kNaN;
+  EXPECT_EQ(choose_winner({{start}, {by_many}}), 1U) << "no metric in one resample";
+  by_many.resampled = {kNaN, kNaN, kNaN, kNaN};
+  EXPECT_EQ(choose_winner({{start}, {by_many}}), 0U);
 }
 
 }  // namespace

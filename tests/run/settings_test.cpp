@@ -90,6 +90,20 @@ TEST(Settings, ThatAModelCallsIdleChangeNothing) {
         << setting;
 }
 
+// As the Python package hands all settings over, in any order.
+TEST(Settings, VariantsHaveTheLastWord) {
+  RunSettings settings;
+  settings.data = "minesweeper";
+  settings.model = "gcn";
+  settings.members = 2;
+  for (const char* each : {"variants=layers=4", "gcn.layers=2", "gcn.width=16"})
+    settings.assignments.push_back(each);
+  Config config = resolve(settings, small_mines(12));
+  EXPECT_EQ(config.variants, "layers=4");
+  EXPECT_EQ(network_phases(config)[0].model->needs().layers, 2U);
+  EXPECT_EQ(network_phases(config)[1].model->needs().layers, 4U);
+}
+
 TEST(Settings, AStoredSplitTakesThePlaceOfThePresetsRandomOne) {
   Dataset data = small_mines(12);
   for (uint64_t seed : {1U, 2U}) data.splits.push_back(random_split(data.labels, {}, seed));

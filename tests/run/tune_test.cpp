@@ -11,6 +11,7 @@
 #include <set>
 
 #include "run/support.h"
+#include "run/trial_units.h"
 
 namespace spex {
 namespace {
@@ -58,7 +59,7 @@ TEST(Tune, LeavesSettingsThatTrainTakesAndATable) {
   EXPECT_EQ(tuned->finalists.front(), Finalist{0});
   for (size_t f = 1; f < tuned->finalists.size(); ++f)
     EXPECT_EQ(tuned->finalists[f].size() > 1, f >= 4) << "the default and three, and mixtures";
-  EXPECT_EQ(tuned->finals.size(), tuned->finalists.size() * 2 * 2) << "two seeds, two halves";
+  EXPECT_EQ(tuned->finals.size(), tuned->finalists.size() * 2) << "two seeds";
   for (const TuneFinal& final : tuned->finals) {
     const Finalist& several = tuned->finalists[final.finalist];
     EXPECT_EQ(final.networks, tuned->trials[several.front()].model == "gcn" ? 2U : 3U);
@@ -346,7 +347,7 @@ TEST(Tune, FinalsThatTimeCutCompareWhatTheyHave) {
     EXPECT_EQ(final.networks, final.seed == 0 ? 2U : 1U);
     EXPECT_FALSE(several && final.seed == 1) << "two trials take two networks";
   }
-  EXPECT_EQ(singles, 4U * 2U * 2U);
+  EXPECT_EQ(singles, 4U * 2U);
   EXPECT_EQ(cut->tests.size(), 2U);
 }
 
@@ -383,6 +384,46 @@ TEST(Trials, ValidationNodesWhoseHalvesGiveNoMetricStayWhole) {
       Trials(std::move(data)).problem(Config("mlp"), {}, {0, Division::second_half});
   EXPECT_EQ(problem->split.validation.size(), one_mine.size());
   EXPECT_TRUE(problem->split.test.empty());
+}
+
+// A network that failed is known to have failed when a search goes on.
+TEST(TrialUnits, JudgeTheAverageAndWhatFailedNot) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(30);
+  TrialUnits units(data);
+  std::vector<TrialUnit> two(2);
+  for (size_t seed = 0; seed < 2; ++seed) {
+    TrialUnit& unit = two[seed];
+    unit.config = Config("mlp");
+    unit.seed = seed;
+    unit.epochs = unit.config.final().recipe.epochs = 4;
+    unit.division = {0, Division::second_half};
+    unit.leaves = TrialUnit::logits;
+    unit.file = folder / std::to_string(seed);
+  }
+  auto never = [] { return false; };
+  units.train(two, never, [] {});
+  Judged judged = units.judge(two, 200);
+  EXPECT_NE(judged.score, units.judge({two.data(), 1}).score);
+  ASSERT_EQ(judged.resampled.size(), 200U);
+  double mean = 0, deviation = 0;
+  for (double each : judged.resampled) mean += each / 200;
+  for (double each : judged.resampled) deviation += std::pow(each - mean, 2) / 199;
+  EXPECT_NEAR(mean, judged.score, 0.05);
+  EXPECT_GT(std::sqrt(deviation), 0.01) << "a few nodes";
+  EXPECT_LT(std::sqrt(deviation), 0.2);
+
+  std::filesystem::remove(two[1].file);
+  two[1].config.final().recipe.learning_rate = 1e30;
+  for (TrialUnit& unit : two) unit.done = false;
+  units.train(two, never, [] {});
+  EXPECT_TRUE(two[1].done);
+  EXPECT_TRUE(std::isnan(units.judge(two).score));
+  EXPECT_TRUE(std::isfinite(units.judge({two.data(), 1}).score));
+  two[1].done = false;
+  units.train(
+      two, [] { return true; }, [] {});
+  EXPECT_TRUE(two[1].done) << "it left a mark";
 }
 
 TEST(SearchSpace, EveryModelHasOneWhoseDrawsCanBeTrained) {

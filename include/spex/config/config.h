@@ -61,9 +61,9 @@ struct Config {
   std::string model;
   size_t seed = 0;
   size_t seeds = 1;
-  size_t members = 1;  // networks per seed, whose predictions are averaged
+  size_t members = 1;    // networks per seed, whose predictions are averaged
   std::string variants;  // of the model's settings, for networks to take in turn
-  size_t threads = 0;  // 0: all cores
+  size_t threads = 0;    // 0: all cores
   SplitConfig split;
   FeatureConfig features;
   ExpanderConfig expander;
@@ -96,8 +96,9 @@ size_t turn_of(size_t network, const Config& config, std::span<const Phase> netw
 // Makes the networks of a training, one per member, what these are.
 void take_in_turn(Config& config, std::span<const Phase> networks);
 
-// Whether networks that need this can share graphs, features and scores.
-bool share_ground(const Needs& one, const Needs& other);
+// Whether a network that needs this finds features and scores where those of the first one are; graphs
+// are made for all.
+bool can_join(const Needs& one, const Needs& first);
 
 // Another model: its phases start from their defaults.
 void set_model(Config& config, const std::string& model);

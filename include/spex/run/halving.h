@@ -30,11 +30,17 @@ std::vector<Job> next_wave(const std::vector<RungScores>& trials, size_t size, s
 // metric at the highest rung, then those of the rungs below.
 std::vector<size_t> finalists(const std::vector<RungScores>& trials, size_t count);
 
-// Which of several finalists to take, by validation metrics of the same trainings (splits and
-// seeds, in the same order). The first is the default, of which there may be more: another must
-// beat it by more than the standard error of the paired differences, or where there is but one
-// training, which tells nothing of noise, by more than `sure_gain`. No more is asked for: what found
-// the finalists does not judge them.
-size_t choose_winner(const std::vector<std::vector<double>>& validation, double sure_gain);
+// What a finalist is worth in one round of the finals, and what it is by resamples of the nodes that
+// judge: each number of a resample draws the same nodes for all finalists, in all rounds.
+struct Judged {
+  double score = 0;
+  std::vector<double> resampled;  // NaN where such nodes do not give the metric
+};
+
+// Which of several finalists to take, by the same rounds, in the same order. The first is the
+// default, of which there may be more: another must beat it by more than the noise of the mean
+// difference. That is its standard error over rounds, or over resamples if that is larger: rounds
+// share nodes, and there may be but one.
+size_t choose_winner(const std::vector<std::vector<Judged>>& finalists);
 
 }  // namespace spex

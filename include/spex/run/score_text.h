@@ -6,7 +6,6 @@
 
 namespace spex {
 
-bool is_share(const std::string& metric);
 std::string score_text(const std::string& metric, double value);   // "84.22%", "3.547"
 std::string spread_text(const std::string& metric, double value);  // a difference: "0.49", "0.12"
 // The mean of several, and how far they spread where there are several: "84.22 ± 0.49".

@@ -33,6 +33,10 @@ class Trials {
   std::shared_ptr<const Problem> problem(const Config& config, const Stop& stop = {},
                                          const Division& division = {});
 
+  // Its training and validation nodes, and no test nodes but those that judge a divided problem: none
+  // where halves of the validation nodes do not give the metric.
+  Split split(const SplitConfig& config, const Division& division) const;
+
   const Dataset& data() const { return data_; }
 
  private:
