@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace spex {
 namespace {
@@ -23,9 +24,10 @@ constexpr size_t kMostTrialEdges = 3'000'000;
 constexpr size_t kPatience = 250;     // evaluations; 100 ended perceptrons too early
 constexpr size_t kJudges = 500;       // validation nodes that are enough to choose a shape by
 constexpr size_t kMostFolds = 5;      // where there are fewer
-constexpr double kLeastGain = 0.002;  // of a shape that takes more time
+constexpr double kLeastGain = 0.002;  // of attention, which takes more time
+constexpr double kLevel = 1;          // standard errors behind the best that tell shapes apart
 constexpr size_t kFewNodes = 5000;    // up to which trials are longer and more networks averaged
-constexpr size_t kMembers = 3, kMembersOfFew = 5;
+constexpr size_t kLeastMembers = 3, kMostMembers = 5;
 constexpr double kDeviations = 5;  // from what chance gives, to call class shares different
 constexpr std::string_view kLocal = "spexphormer-local";
 
@@ -48,7 +50,8 @@ void suit_spexphormer(Config& config, const DataFacts& facts) {
       config.expander.degree);
 }
 
-// A shape of the network with a local branch, as settings of its section.
+// A shape of the network with a local branch, as settings of its section. All have the same keys: what
+// a search begins with is a shape whole, whatever its default has.
 struct Candidate {
   std::string what;
   std::vector<std::string> settings;
@@ -56,18 +59,30 @@ struct Candidate {
 
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = {
-      {"features alone", {"conv=none", "layers=2", "width=128", "norm=layer", "dropout=0.5"}},
+      {"features alone",
+       {"conv=none", "layers=2", "width=128", "heads=2", "norm=layer", "residual=true",
+        "pre_linear=false", "dropout=0.5", "weight_decay=0.0005"}},
       {"features with much dropout",
-       {"conv=none", "layers=2", "width=128", "norm=layer", "dropout=0.8"}},
+       {"conv=none", "layers=2", "width=128", "heads=2", "norm=layer", "residual=true",
+        "pre_linear=false", "dropout=0.8", "weight_decay=0.0005"}},
       {"2 convolutions",
-       {"conv=gcn", "layers=2", "width=128", "norm=none", "residual=false", "dropout=0.5"}},
+       {"conv=gcn", "layers=2", "width=128", "heads=2", "norm=none", "residual=false",
+        "pre_linear=false", "dropout=0.5", "weight_decay=0.0005"}},
       {"2 with residuals",
-       {"conv=gcn", "layers=2", "width=128", "norm=layer", "dropout=0.5", "weight_decay=0.02"}},
+       {"conv=gcn", "layers=2", "width=128", "heads=2", "norm=layer", "residual=true",
+        "pre_linear=false", "dropout=0.5", "weight_decay=0.02"}},
       {"2 means beside the node itself",
-       {"conv=sage", "layers=2", "width=64", "norm=none", "residual=false", "pre_linear=true",
-        "dropout=0.5", "weight_decay=0.005"}},
-      {"4 convolutions", {"conv=gcn", "layers=4", "width=128", "dropout=0.5"}},
-      {"10 convolutions", {"conv=gcn", "layers=10", "width=64", "dropout=0.2", "weight_decay=0"}},
+       {"conv=sage", "layers=2", "width=64", "heads=2", "norm=none", "residual=false",
+        "pre_linear=true", "dropout=0.5", "weight_decay=0.005"}},
+      {"2 weighing neighbours",
+       {"conv=gat", "layers=2", "width=128", "heads=4", "norm=layer", "residual=true",
+        "pre_linear=false", "dropout=0.5", "weight_decay=0.02"}},
+      {"4 convolutions",
+       {"conv=gcn", "layers=4", "width=128", "heads=2", "norm=batch", "residual=true",
+        "pre_linear=false", "dropout=0.5", "weight_decay=0.0005"}},
+      {"10 convolutions",
+       {"conv=gcn", "layers=10", "width=64", "heads=2", "norm=batch", "residual=true",
+        "pre_linear=false", "dropout=0.2", "weight_decay=0"}},
   };
   return all;
 }
@@ -116,44 +131,76 @@ double tried(Trials& trials, Config config, size_t epochs, size_t folds, double 
   return mean;
 }
 
-// The best shape, and then whether attention adds to it.
-Config choose_shape(const Dataset& data, const Config& start, const DataFacts& facts,
-                    const Stop& stop) {
-  Config best = start;
-  double best_score = -1e30;
-  std::string what, scores;
-  size_t epochs = trial_epochs(facts), folds = trial_folds(facts);
-  size_t judges = folds * facts.validation_nodes;
+// A shape that was tried, and its validation metric.
+struct TriedShape {
+  std::string what;
+  Config config;
+  double score = 0;
+};
+
+// All shapes, the best first; of equals the simpler one. Attention beside the best is one of them
+// where it adds to it, and then comes first.
+std::vector<TriedShape> tried_shapes(const Dataset& data, const Config& start, size_t epochs,
+                                     size_t folds, size_t judges, const Stop& stop) {
+  std::vector<TriedShape> shapes;
+  double best = -1e30;
   Trials trials(data);
-  auto consider = [&](const std::string& name, const Config& config) {
-    double score = tried(trials, config, epochs, folds, best_score, stop);
-    scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", name, 100 * score);
-    if (!(score > best_score + worthwhile_gain(best_score, judges))) return;
-    best_score = score;
-    best = config;
-    what = name;
+  std::string scores;
+  auto consider = [&](const std::string& what, const Config& config) {
+    double score = tried(trials, config, epochs, folds, best, stop);
+    scores += fmt::format("{}{} {:.1f}", scores.empty() ? "" : ", ", what, 100 * score);
+    best = std::max(best, score);
+    return TriedShape{what, config, score};
   };
+  for (const Candidate& each : candidates())
+    shapes.push_back(consider(each.what, with(start, each.settings)));
+  std::ranges::stable_sort(shapes, std::greater(), &TriedShape::score);
+  const TriedShape& first = shapes.front();
+  double enough = first.score + worthwhile_gain(first.score, judges);
+  TriedShape attentive =
+      consider(first.what + " and attention", with(first.config, {"attention_layers=1"}));
+  if (attentive.score > enough) shapes.insert(shapes.begin(), attentive);
+  log("tried by {} validation nodes: {}", judges, scores);
+  return shapes;
+}
+
+// Networks that are averaged: of the best shape and, in turn, of those whose validation metric is
+// level with its own. What differs in shape makes other mistakes.
+void take_best_shapes(Config& config, const std::vector<TriedShape>& shapes, const DataFacts& facts,
+                      size_t judges) {
+  const TriedShape& best = shapes.front();
+  std::vector<Phase> networks;
+  std::vector<std::string> names;
+  for (const TriedShape& shape : shapes) {
+    bool level = shape.score >= best.score - kLevel * standard_error(best.score, judges);
+    if (!level || networks.size() == kMostMembers) break;
+    networks.push_back(shape.config.final());
+    names.push_back(shape.what);
+  }
+  take_in_turn(config, networks);
+  // Chance weighs most where nodes are few, and networks take seconds there.
+  config.members =
+      std::max(networks.size(), facts.nodes <= kFewNodes ? kMostMembers : kLeastMembers);
+  log("chosen: {}", fmt::join(names, "; "));
+}
+
+void choose_shapes(Config& config, const Dataset& data, const DataFacts& facts, const Stop& stop) {
+  size_t epochs = trial_epochs(facts), folds = trial_folds(facts);
   log("no preset: trying {} shapes of the network for {} epochs each{}", candidates().size() + 1,
       epochs, folds > 1 ? fmt::format(", in up to {} folds", folds) : std::string());
-  Config plain = with(start, {"attention_layers=0", fmt::format("patience={}", kPatience)});
-  for (const Candidate& each : candidates()) consider(each.what, with(plain, each.settings));
-  consider(what + " and attention", with(best, {"attention_layers=1"}));
   log("{} nodes, {} for training{}", facts.nodes, facts.train_nodes,
       std::isnan(facts.homophily)
           ? ""
           : fmt::format("; homophily among those {:.2f} (0: by chance)", facts.homophily));
-  log("tried by {} validation nodes{}: {}", facts.validation_nodes,
-      folds > 1 ? fmt::format(" of each of {} folds", folds) : std::string(), scores);
-  log("chosen: {}", what);
-  return best;
+  size_t judges = folds * facts.validation_nodes;
+  Config plain = with(config, {"attention_layers=0", fmt::format("patience={}", kPatience)});
+  std::vector<TriedShape> shapes = tried_shapes(data, plain, epochs, folds, judges, stop);
+  take_best_shapes(config, shapes, facts, judges);
 }
 
 void suit_local(Config& config, const Dataset& data, const DataFacts& facts, const Stop& stop) {
-  bool small = facts.nodes <= kLargestTrial && facts.edges <= kMostTrialEdges;
-  if (small) {
-    config = choose_shape(data, config, facts, stop);
-    // Chance weighs most where nodes are few, and networks take seconds there.
-    config.members = facts.nodes <= kFewNodes ? kMembersOfFew : kMembers;
+  if (facts.nodes <= kLargestTrial && facts.edges <= kMostTrialEdges) {
+    choose_shapes(config, data, facts, stop);
     return;
   }
   config = with(config, {"conv=gcn", "layers=3", "width=128", "dropout=0.3", "attention_layers=1",
@@ -227,8 +274,8 @@ bool tries_shapes(const std::string& model) {
 std::vector<Config> shapes_of(const Config& start) {
   std::vector<Config> shapes;
   if (!tries_shapes(start.model)) return shapes;
-  Config plain = with(Config(start.model), {"attention_layers=0"});
-  plain.final().recipe.class_weights = start.final().recipe.class_weights;
+  Config plain = with(start, {"attention_layers=0"});
+  plain.variants.clear();
   for (const Candidate& each : candidates()) shapes.push_back(with(plain, each.settings));
   return shapes;
 }

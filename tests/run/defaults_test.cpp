@@ -5,6 +5,7 @@
 #include <spex/run/defaults.h>
 
 #include <cmath>
+#include <map>
 #include <sstream>
 
 #include "run/support.h"
@@ -24,29 +25,33 @@ Dataset with_other_test_labels(Dataset data, const Split& split) {
 }
 
 // What the log says of the trials: each shape's validation metric in percent, how many nodes it is
-// of, and which shape was chosen.
+// of, and which shapes were chosen.
 struct Tried {
-  std::vector<std::pair<std::string, double>> shapes;
+  std::map<std::string, double> shapes;
   double nodes = 0;
-  std::string chosen;
+  std::vector<std::string> chosen;
   Config config;
 };
+
+// Words between commas, say.
+std::vector<std::string> parts_of(std::string text, char mark) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  while (std::getline(in >> std::ws, text, mark)) parts.push_back(text);
+  return parts;
+}
 
 Tried trials_of(const Dataset& data) {
   Tried tried;
   set_log_sink([&](std::string_view line) {
-    std::string text(line), name;
-    if (text.starts_with("chosen: ")) tried.chosen = text.substr(8);
+    std::string text(line);
+    size_t colon = text.find(": ");
+    if (text.starts_with("chosen: ")) tried.chosen = parts_of(text.substr(colon + 2), ';');
     if (!text.starts_with("tried by ")) return;
     tried.nodes = std::stod(text.substr(text.find("by ") + 3));
-    size_t folds = text.find("each of ");
-    EXPECT_NE(folds, std::string::npos) << "so few nodes are judged in folds: " << text;
-    if (folds != std::string::npos) tried.nodes *= std::stod(text.substr(folds + 8));
-    std::istringstream parts(text.substr(text.find(": ") + 2));
-    for (std::string part; std::getline(parts, part, ',');) {
-      part.erase(0, part.find_first_not_of(' '));
+    for (const std::string& part : parts_of(text.substr(colon + 2), ',')) {
       size_t space = part.rfind(' ');
-      tried.shapes.emplace_back(part.substr(0, space), std::stod(part.substr(space + 1)));
+      tried.shapes[part.substr(0, space)] = std::stod(part.substr(space + 1));
     }
   });
   tried.config = default_config(data, "spexphormer-local");
@@ -55,16 +60,28 @@ Tried trials_of(const Dataset& data) {
 }
 
 // One test of both, for every choice is thirty trainings.
-TEST(Defaults, TakeAShapeThatBeatsSimplerOnesByHalfAStandardErrorWhateverTheTestLabels) {
-  Dataset data = small_mines(8, 5);
+TEST(Defaults, TakeTheBestShapesInTurnWhateverTheTestLabels) {
+  Dataset data = small_mines(8, 1);
   Tried tried = trials_of(data);
-  ASSERT_EQ(tried.shapes.size(), 8U);
-  auto [chosen, best] = tried.shapes.front();
-  for (const auto& [name, score] : tried.shapes) {
-    double gain = 100 * worthwhile_gain(best / 100, static_cast<size_t>(tried.nodes));
-    if (score > best + gain) chosen = name, best = score;
+  ASSERT_EQ(tried.shapes.size(), 9U);
+  ASSERT_FALSE(tried.chosen.empty());
+  double best = tried.shapes.at(tried.chosen.front()), share = best / 100;
+  double error = 100 * std::sqrt(share * (1 - share) / tried.nodes), before = best;
+  for (const std::string& each : tried.chosen) {
+    EXPECT_LE(tried.shapes.at(each), before) << each;
+    EXPECT_GE(tried.shapes.at(each), best - error - 0.1) << each << ": rounded to tenths";
+    before = tried.shapes.at(each);
   }
-  EXPECT_EQ(tried.chosen, chosen);
+  size_t level = 0;
+  for (const auto& [name, score] : tried.shapes) {
+    bool attends = name.ends_with(" and attention") && name != tried.chosen.front();
+    if (attends) continue;
+    EXPECT_LE(score, best) << name;
+    level += score > best - error + 0.1 ? 1 : 0;
+  }
+  EXPECT_GT(level, 1U) << "otherwise there is nothing to take in turn";
+  EXPECT_GE(tried.chosen.size(), std::min<size_t>(level, 5));
+  EXPECT_EQ(network_phases(tried.config).size(), tried.chosen.size());
   EXPECT_GT(tried.config.final().recipe.patience, 0U);
   EXPECT_EQ(tried.config.members, 5U) << "few nodes";
 

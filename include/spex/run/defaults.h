@@ -34,7 +34,7 @@ std::string default_model(const Dataset& data);
 // Whether default_config trains some shapes of this model to choose among them.
 bool tries_shapes(const std::string& model);
 
-// The shapes that it tries, with the class weights of `start`; none of another model.
+// The shapes that it tries, everything else as in `start`; none of another model.
 std::vector<Config> shapes_of(const Config& start);
 
 // `split` is that of the run: shapes of the network with a local branch are tried on its validation
