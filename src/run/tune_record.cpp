@@ -120,8 +120,7 @@ std::string to_table(const Tuning& tuning) {
   }
   text += tuning.winner == 0
               ? "** the default is kept: nothing beats it by more than the noise\n"
-              : "** the winner: better than the default by more than the standard error of the "
-                "paired differences\n";
+              : "** the winner: better than the default by more than the noise\n";
   if (!std::isnan(tuning.test_mean))
     text += fmt::format("its test {}: {} ± {}\n", tuning.metric,
                         score_text(tuning.metric, tuning.test_mean),

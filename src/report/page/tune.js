@@ -27,7 +27,7 @@ function tunedTable(run) {
             count(values.length), count(Math.max(...own.map((final) => final.networks))), trials.length > 1 ? 'their networks together' : differences(run, trials[0]).map(valueFirst).join(', ') || NONE];
   }).filter((row) => row[3] !== count(0));
   const outcome = run.winner === 0 ? 'Nothing beats the default by more than the noise, so it is kept.' :
-      'The winner beats the default by more than the standard error of the paired differences.';
+      'The winner beats the default by more than the noise: the standard error over rounds or, if that is more, over bootstraps of the nodes that judge.';
   const test = isNumber(run.test_mean) ? ` Its test ${metricName(run.metric)}, looked at once, after the choice: ${scoreNumber(run.metric, run.test_mean)} ± ${scoreSpread(run.metric, run.test_std)}${scoreUnit(run.metric)}.` : '';
   return section('The finalists', outcome + test,
       table(['', 'model', `validation ${metricName(run.metric)}${isShare(run.metric) ? ', %' : ''}`, 'times judged', 'networks', 'other than the default'], rows, {numeric: [2, 3, 4], className: 'wide'}),
