@@ -214,6 +214,26 @@ TEST_F(ReportInBrowser, ShowsQuantitiesAndPlainWords) {
   EXPECT_NE(body(page).find("The estimator alone is better"), std::string::npos);
 }
 
+TEST_F(ReportInBrowser, TellsWhatNetworksTakeInTurn) {
+  RunRecord record = example::record();
+  for (size_t network = 0; network < 6; ++network)
+    record.details.networks.push_back({network, 0.9, 0.89, 10 + network});
+  example::Run files(record);
+  Config config;
+  config.data = record.summary.data;
+  config.members = 2;
+  write_text(files.path / "config.toml", kRunHeader + to_toml(config));
+  write_report(files.path);
+  EXPECT_NE(body(check_drawn(files.path)).find("2 networks from other random weights"),
+            std::string::npos);
+  config.variants = "layers=4 norm=none | ";
+  write_text(files.path / "config.toml", kRunHeader + to_toml(config));
+  write_report(files.path);
+  EXPECT_NE(body(check_drawn(files.path))
+                .find("(1) as under Settings, (2) layers=4 norm=none, (3) the same."),
+            std::string::npos);
+}
+
 TEST_F(ReportInBrowser, FitsANarrowWindow) {
   check_record(example::record(),
                500);  // the narrowest Chromium opens; below 700 the page is one column

@@ -62,6 +62,14 @@ function findingsBox({findings}) {
   return element('div', {class: 'findings'}, element('h3', {}, 'In plain words'), element('ul', {}, findings.map((text) => element('li', {}, text))));
 }
 
+// Of several networks: whether they differ in settings, too.
+function networksNote(config, members) {
+  const variants = config.find(([key]) => key === 'variants')?.[1].replaceAll('"', '');
+  if (!variants) return `Each seed trains ${members} networks from other random weights and averages what they predict.`;
+  const all = ['as under Settings', ...variants.split('|').map((each) => each.trim() || 'the same')];
+  return `Each seed trains ${members} networks and averages what they predict; in turn they have the settings ${all.map((each, i) => `(${i + 1}) ${each}`).join(', ')}.`;
+}
+
 function resultSection(run) {
   const {summary} = run, {metric} = summary, networks = run.details.networks ?? [];
   const seeds = summary.final.seeds.length, members = networks.length / seeds;
@@ -73,7 +81,7 @@ function resultSection(run) {
           element('div', {},
               element('p', {class: 'headline'}, figureOf('test_mean', scoreNumber(metric, summary.test_mean)), spread),
               element('p', {}, `${metricName(summary.metric)} on the test nodes, ${meaning}.`),
-              note(`${members > 1 ? `Each seed trains ${members} networks from other random weights and averages what they predict.` : 'Each seed trains the final network anew from other random weights.'} The test value is read at the epoch that was best on validation, so the test nodes chose nothing.`)),
+              note(`${members > 1 ? networksNote(run.config, members) : 'Each seed trains the final network anew from other random weights.'} The test value is read at the epoch that was best on validation, so the test nodes chose nothing.`)),
           element('div', {}, seedTable(summary, networks), seedStrip(summary))),
       element('div', {class: 'result'}, findingsBox(run), baselineTable(run)),
       facts(summary));
