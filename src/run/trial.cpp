@@ -108,4 +108,38 @@ bool continue_trial(const Problem& problem, const Config& config, size_t seed, s
   return done || !stopped;
 }
 
+bool steps_are_of_both_halves(const Config& config) {
+  Needs needs = config.final().model->needs();
+  return !needs.scores && needs.restart_epoch == 0 &&
+         config.final().recipe.class_weights != ClassWeights::validation;
+}
+
+bool train_for_both_halves(const Problem& problem, const Config& config, size_t seed,
+                           std::array<TrainState, 2>& halves, const Stop& stop) {
+  Phase phase = config.final();
+  const Recipe recipe = phase.recipe;
+  phase.recipe.patience = 0;  // each half has its own
+  std::unique_ptr<Model> model = phase.model->make(shape_of(problem, config), seed);
+  std::array<bool, 2> open = {true, true};
+  bool stopped = false;
+  TrainerHooks hooks;
+  hooks.on_epoch = [&](const EpochRecord& record) {
+    if (std::isnan(record.validation)) return;  // not evaluated
+    std::array<double, 2> scores = {record.validation, record.test};
+    for (size_t half = 0; half < 2; ++half) {
+      if (open[half]) keep_if_best(halves[half], scores[half], record, *model);
+      size_t since = (record.epoch - halves[half].best_epoch) / recipe.evaluate_every;
+      bool late = recipe.patience > 0 && since >= recipe.patience;
+      open[half] = open[half] && !late && !halves[half].best.empty();
+    }
+  };
+  hooks.stop = [&] {
+    stopped = stop && stop();
+    return stopped || (!open[0] && !open[1]);
+  };
+  TrainState state;
+  train_phase(phase, *model, problem, config, seed, state, hooks);
+  return !stopped;
+}
+
 }  // namespace spex

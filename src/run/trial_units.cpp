@@ -75,36 +75,47 @@ Split TrialUnits::judging_split(const TrialUnit& unit) const {
   return split;
 }
 
-Matrix TrialUnits::predict(const TrialUnit& unit, const TrainState& state) const {
+Matrix TrialUnits::predict(const TrialUnit& unit, const TrainState& state,
+                           std::span<const NodeId> nodes) const {
   const Phase& phase = unit.config.final();
   std::unique_ptr<Model> model = phase.model->make(shape_of(*unit.problem, unit.config), unit.seed);
   load_state(*model, state.best);
   return predict_logits(phase, *model, *unit.problem, unit.seed, state.best_epoch,
-                        state.best_temperature, judging_split(unit).test.span(),
-                        phase.recipe.batch_size);
+                        state.best_temperature, nodes, phase.recipe.batch_size);
 }
 
-void TrialUnits::train(TrialUnit& unit, const Stop& stop) {
-  Stopwatch watch;
+bool TrialUnits::leave_logits(TrialUnit& unit, const Stop& stop) {
+  const Split& split = unit.problem->split;
+  std::array<TrainState, 2> halves;
+  bool both =
+      !split.test.empty() && !unit.other_file.empty() && steps_are_of_both_halves(unit.config);
+  bool done =
+      both ? train_for_both_halves(*unit.problem, unit.config, unit.seed, halves, stop)
+           : continue_trial(*unit.problem, unit.config, unit.seed, unit.epochs, halves[0], stop);
+  if (!done) return false;
+  save_logits(unit.file, predict(unit, halves[0], judging_split(unit).test.span()));
+  if (!halves[1].best.empty())
+    save_logits(unit.other_file, predict(unit, halves[1], split.validation.span()));
+  return true;
+}
+
+bool TrialUnits::leave_state(TrialUnit& unit, const Stop& stop) {
   TrainState state;
-  bool judged = unit.leaves == TrialUnit::logits;
-  if (auto checkpoint = judged ? std::nullopt : load_checkpoint(unit.file))
-    state = std::move(checkpoint->state);
-  try {
-    unit.done = continue_trial(*unit.problem, unit.config, unit.seed, unit.epochs, state, stop);
-  } catch (const Error& error) {
-    if (!unit.may_fail) throw;
-    fail(unit, error.what());
-    return;
-  }
-  unit.seconds = watch.seconds();
-  if (!unit.done) return;
-  if (judged) {
-    save_logits(unit.file, predict(unit, state));
-    return;
-  }
+  if (auto checkpoint = load_checkpoint(unit.file)) state = std::move(checkpoint->state);
+  if (!continue_trial(*unit.problem, unit.config, unit.seed, unit.epochs, state, stop))
+    return false;
   unit.validation = state.best_validation;
   save_checkpoint(unit.file, {unit.config.model, unit.seed, std::move(state)});
+  return true;
+}
+
+void TrialUnits::train(TrialUnit& unit, const Stop& stop) try {
+  Stopwatch watch;
+  unit.done = unit.leaves == TrialUnit::logits ? leave_logits(unit, stop) : leave_state(unit, stop);
+  unit.seconds = watch.seconds();
+} catch (const Error& error) {
+  if (!unit.may_fail) throw;
+  fail(unit, error.what());
 }
 
 // Graphs and scores are made first, with all threads. What has left its logits is done, even where

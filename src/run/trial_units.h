@@ -22,6 +22,9 @@ struct TrialUnit {
   // failed.
   enum Leaves { state, logits } leaves = state;
   std::filesystem::path file;
+  // Of a halved problem: where the training whose epoch the other half chooses leaves its logits. It
+  // is written as well where both take the same steps.
+  std::filesystem::path other_file;
   bool may_fail = true;  // a failure is a result, not an error
 
   std::shared_ptr<const Problem> problem;
@@ -54,7 +57,10 @@ class TrialUnits {
 
  private:
   Split judging_split(const TrialUnit& unit) const;  // whose test nodes judge
-  Matrix predict(const TrialUnit& unit, const TrainState& state) const;
+  bool leave_logits(TrialUnit& unit, const Stop& stop);
+  bool leave_state(TrialUnit& unit, const Stop& stop);
+  Matrix predict(const TrialUnit& unit, const TrainState& state,
+                 std::span<const NodeId> nodes) const;
   void fail(TrialUnit& unit, const char* why);
   void prepare(TrialUnit& unit, const Stop& stop);
   void train(TrialUnit& unit, const Stop& stop);

@@ -79,10 +79,10 @@ class Finals {
     }
   }
 
-  // One network of each trial in every round, then the next one. False: time is over.
+  // Round by round, so that what is compared is what would be trained. False: time is over.
   bool train(const Stop& stop) {
-    for (size_t number = 0; number < most_; ++number)
-      for (Round& round : rounds_)
+    for (Round& round : rounds_)
+      for (size_t number = 0; number < most_; ++number)
         if (!train(round, number, stop)) return false;
     return true;
   }
@@ -96,7 +96,8 @@ class Finals {
       std::vector<Judged>& own = validation.emplace_back();
       for (const Round& round : rounds_) {
         size_t networks = networks_of(now.finalists[f], round);
-        if (networks == 0) break;  // nor in later rounds: those have fewer
+        // A round that time cut short compares other averages than those before.
+        if (networks == 0 || round.depth < rounds_.front().depth) break;
         own.push_back(judge(now.finalists[f], round, kResamples));
         now.finals.push_back({f, round.fold.split, round.fold.seed, networks, own.back().score});
       }
@@ -105,15 +106,17 @@ class Finals {
   }
 
  private:
+  // Half after half: training for one may leave what the other needs.
   bool train(Round& round, size_t number, const Stop& stop) {
-    std::vector<TrialUnit> units;
-    for (Division::Judges judges : round.halves)
+    for (Division::Judges judges : round.halves) {
+      std::vector<TrialUnit> units;
       for (size_t trial : trials_)
         if (number < members_of(c_, {trial}))
           units.push_back(unit_of(trial, round, judges, number));
-    c_.units.train(units, stop, [&] { c_.show("finals"); });
-    c_.table.save();
-    if (!std::ranges::all_of(units, is_done)) return false;
+      c_.units.train(units, stop, [&] { c_.show("finals"); });
+      c_.table.save();
+      if (!std::ranges::all_of(units, is_done)) return false;
+    }
     round.depth = number + 1;
     return true;
   }
@@ -121,8 +124,13 @@ class Finals {
   TrialUnit unit_of(size_t trial, const Round& round, Division::Judges judges,
                     size_t number) const {
     Fold fold = round.fold;
+    fold.division.judges =
+        judges == Division::first_half ? Division::second_half : Division::first_half;
+    TrialUnit other = network_of(c_, {trial}, fold, number);
     fold.division.judges = judges;
-    return network_of(c_, {trial}, fold, number);
+    TrialUnit unit = network_of(c_, {trial}, fold, number);
+    unit.other_file = other.file;
+    return unit;
   }
 
   // So many a finalist predicts with in a round; none where too few are trained.

@@ -118,9 +118,8 @@ std::string to_table(const Tuning& tuning) {
                     values.size()),
         networks, described(tuning, tuning.finalists[f]), f == tuning.winner ? "  **" : "");
   }
-  text += tuning.winner == 0
-              ? "** the default is kept: nothing beats it by more than the noise\n"
-              : "** the winner: better than the default by more than the noise\n";
+  text += tuning.winner == 0 ? "** the default is kept: nothing beats it by more than the noise\n"
+                             : "** the winner: better than the default by more than the noise\n";
   if (!std::isnan(tuning.test_mean))
     text += fmt::format("its test {}: {} ± {}\n", tuning.metric,
                         score_text(tuning.metric, tuning.test_mean),

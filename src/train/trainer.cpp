@@ -37,6 +37,17 @@ void load_state(Model& model, const ModelState& state) {
   for (const auto& [name, values] : model.state()) assign(values, state, name);
 }
 
+void keep_if_best(TrainState& state, double score, const EpochRecord& record, const Model& model) {
+  auto temperature = static_cast<float>(record.temperature);
+  bool as_good = temperature < state.best_temperature && score == state.best_validation;
+  if (!(score > state.best_validation) && !as_good) return;
+  state.best_validation = score;
+  state.best_test = record.test;
+  state.best_epoch = record.epoch;
+  state.best_temperature = temperature;
+  state.best = save_state(model);
+}
+
 Trainer::Trainer(const Phase& phase, const Split& split, Training training)
     : phase_(phase),
       split_(split),
@@ -81,15 +92,7 @@ void Trainer::evaluate(const EpochSettings& settings, EpochRecord& record, Train
     record.train = t_.objective.score(logits, split_.train.span());
     record.test = t_.objective.score(logits, split_.test.span());
   }
-  // Of epochs that are equally good the one with the sharpest attention, then the first.
-  bool sharper = settings.temperature < state.best_temperature;
-  bool as_good = sharper && record.validation == state.best_validation;
-  if (!(record.validation > state.best_validation) && !as_good) return;
-  state.best_validation = record.validation;
-  state.best_test = record.test;
-  state.best_epoch = record.epoch;
-  state.best_temperature = settings.temperature;
-  state.best = save_state(t_.model);
+  keep_if_best(state, record.validation, record, t_.model);
 }
 
 EpochRecord Trainer::run_epoch(size_t epoch, TrainState& state) {

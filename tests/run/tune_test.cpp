@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 #include <set>
+#include <sstream>
 
 #include "run/support.h"
 #include "run/trial_units.h"
@@ -342,12 +343,11 @@ TEST(Tune, FinalsThatTimeCutCompareWhatTheyHave) {
   ASSERT_TRUE(cut.has_value());
   size_t singles = 0;
   for (const TuneFinal& final : cut->finals) {
-    bool several = cut->finalists[final.finalist].size() > 1;
-    singles += several ? 0 : 1;
-    EXPECT_EQ(final.networks, final.seed == 0 ? 2U : 1U);
-    EXPECT_FALSE(several && final.seed == 1) << "two trials take two networks";
+    singles += cut->finalists[final.finalist].size() > 1 ? 0 : 1;
+    EXPECT_EQ(final.networks, 2U);
+    EXPECT_EQ(final.seed, 0U) << "the other round has one network of each";
   }
-  EXPECT_EQ(singles, 4U * 2U);
+  EXPECT_EQ(singles, 4U);
   EXPECT_EQ(cut->tests.size(), 2U);
 }
 
@@ -365,6 +365,46 @@ TEST(Trials, HalvesOfTheValidationNodesJudgeEachOther) {
   EXPECT_LE(second->split.validation.size() - second->split.test.size(), 1U);
   EXPECT_TRUE(std::ranges::equal(first->split.test, second->split.validation));
   EXPECT_TRUE(std::ranges::equal(first->split.validation, second->split.test));
+}
+
+// One training leaves what two would, each of which ends by its own half's patience.
+TEST(TrialUnits, OneTrainingServesBothHalves) {
+  TemporaryFolder folder;
+  Dataset data = small_mines(20);
+  auto never = [] { return false; };
+  for (const char* setting :
+       {"gcn.patience=0", "gcn.patience=3", "gcn.patience=2 gcn.evaluate_every=3",
+        "gcn.batch_size=50", "gcn.class_weights=validation", "mlp.batch_size=50"}) {
+    std::istringstream words(setting);
+    Config config(std::string(setting).substr(0, 3));
+    config.final().recipe.epochs = 30;
+    for (std::string word; words >> word;) apply_setting(config, word);
+    auto unit_for = [&](Division::Judges judges, const char* name, const char* other) {
+      TrialUnit unit;
+      unit.config = config;
+      unit.epochs = 30;
+      unit.division = {0, judges};
+      unit.leaves = TrialUnit::logits;
+      unit.file = folder / name;
+      if (*other) unit.other_file = folder / other;
+      return unit;
+    };
+    TrialUnits together(data), apart(data);
+    std::vector<TrialUnit> one = {unit_for(Division::second_half, "second", "first")},
+                           two = {unit_for(Division::second_half, "own-second", ""),
+                                  unit_for(Division::first_half, "own-first", "")};
+    together.train(one, never, [] {});
+    // Shares are of the half that chooses; rows in batches are evaluated where they choose.
+    bool alike = std::string(setting).find("class") == std::string::npos && config.model != "mlp";
+    EXPECT_EQ(std::filesystem::exists(folder / "first"), alike) << setting;
+    apart.train(two, never, [] {});
+    EXPECT_EQ(read_text(folder / "second"), read_text(folder / "own-second")) << setting;
+    if (alike) {
+      EXPECT_EQ(read_text(folder / "first"), read_text(folder / "own-first")) << setting;
+    }
+    for (const char* name : {"first", "second", "own-first", "own-second"})
+      std::filesystem::remove(folder / name);
+  }
 }
 
 TEST(Trials, ValidationNodesWhoseHalvesGiveNoMetricStayWhole) {

@@ -5,6 +5,7 @@
 #include <spex/run/problem.h>
 #include <spex/train/trainer.h>
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,5 +56,13 @@ class Trials {
 // before; the state is then to be thrown away.
 bool continue_trial(const Problem& problem, const Config& config, size_t seed, size_t epochs,
                     TrainState& state, const Stop& stop = {});
+
+// Whether trainings of a halved problem take the same steps, whichever half chooses the epoch.
+bool steps_are_of_both_halves(const Config& config);
+
+// Two such trainings in one: what the validation nodes choose, and what the test nodes do in their
+// place; the latter is left empty where epochs are not evaluated on all nodes. False if told to stop.
+bool train_for_both_halves(const Problem& problem, const Config& config, size_t seed,
+                           std::array<TrainState, 2>& halves, const Stop& stop = {});
 
 }  // namespace spex

@@ -44,6 +44,10 @@ struct TrainState {
   ModelState best;
 };
 
+// Keeps the model of an epoch in `state` if its score is the best so far: of equals the one with the
+// sharpest attention, then the first.
+void keep_if_best(TrainState& state, double score, const EpochRecord& record, const Model& model);
+
 struct TrainerHooks {
   std::function<void(const EpochRecord&)> on_epoch;
   // Called after each epoch; true: save now. The state is what to save.
