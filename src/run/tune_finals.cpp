@@ -18,21 +18,23 @@ namespace {
 constexpr size_t kMostTrials = 3;    // beside the default
 constexpr size_t kFinalFold = 1000;  // the first way to divide nodes anew that no search uses
 constexpr size_t kResamples = 100;   // of the nodes that judge
+constexpr size_t kOfSeveral = 2;
 
-// Of one trial with others, the networks are numbered as if they were its own.
+// Trials that predict together have twice the networks: the more they differ, the more of them help.
 size_t members_of(const TuneContext& c, const Finalist& finalist) {
-  return c.start_of(c.table.now.trials[finalist.front()]).config.members;
+  size_t own = c.start_of(c.table.now.trials[finalist.front()]).config.members;
+  return finalist.size() > 1 ? std::max(finalist.size(), kOfSeveral * own) : own;
 }
 
-// One of a finalist's networks; its logits are what counts.
+// One of a finalist's networks, whose trials take turns; its logits are what counts.
 TrialUnit network_of(const TuneContext& c, const Finalist& finalist, const Fold& fold,
                      size_t number) {
-  size_t trial = finalist[number % finalist.size()];
+  size_t trial = finalist[number % finalist.size()], own_number = number / finalist.size();
   Fold own = fold;
   own.seed = fold.seed * members_of(c, finalist) + number;
   TrialUnit unit = c.unit_of("finals", trial, own, 0);
   std::vector<Phase> networks = network_phases(unit.config);
-  unit.config.phases.back() = networks[turn_of(number, unit.config, networks)];
+  unit.config.phases.back() = networks[turn_of(own_number, unit.config, networks)];
   unit.config.variants.clear();
   unit.epochs = unit.config.final().recipe.epochs;
   unit.leaves = TrialUnit::logits;
@@ -133,10 +135,9 @@ class Finals {
     return unit;
   }
 
-  // So many a finalist predicts with in a round; none where too few are trained.
+  // So many a finalist predicts with in a round.
   size_t networks_of(const Finalist& finalist, const Round& round) const {
-    size_t count = std::min(round.depth, members_of(c_, finalist));
-    return count < finalist.size() ? 0 : count;
+    return std::min(round.depth * finalist.size(), members_of(c_, finalist));
   }
 
   // Both halves of the nodes count the same.
@@ -146,7 +147,8 @@ class Finals {
     for (Division::Judges judges : round.halves) {
       std::vector<TrialUnit> networks;
       for (size_t number = 0; number < networks_of(finalist, round); ++number)
-        networks.push_back(unit_of(finalist[number % finalist.size()], round, judges, number));
+        networks.push_back(
+            unit_of(finalist[number % finalist.size()], round, judges, number / finalist.size()));
       Judged half = c_.units.judge(networks, resamples);
       mean.score += share * half.score;
       for (size_t i = 0; i < resamples; ++i) mean.resampled[i] += share * half.resampled[i];
@@ -171,7 +173,6 @@ class Finals {
     for (const auto& [mean, trial] : ranking) {
       if (!best.empty() && !fit_together(best.front(), trial)) continue;
       best.push_back(trial);
-      if (best.size() > members_of(c_, best)) break;
       if (best.size() > 1) mixed.push_back(best);
     }
     return mixed;
@@ -195,6 +196,7 @@ Config winner_of(const TuneContext& c) {
   Config config = c.config_of(now.trials[winner.front()]);
   if (winner.size() == 1) return config;
   std::vector<Phase> networks;
+  config.members = members_of(c, winner);
   for (size_t number = 0; number < config.members; ++number)
     networks.push_back(network_of(c, winner, {}, number).config.final());
   take_in_turn(config, networks);

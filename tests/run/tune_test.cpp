@@ -59,7 +59,8 @@ TEST(Tune, LeavesSettingsThatTrainTakesAndATable) {
   EXPECT_EQ(tuned->finals.size(), tuned->finalists.size() * 2) << "two seeds";
   for (const TuneFinal& final : tuned->finals) {
     const Finalist& several = tuned->finalists[final.finalist];
-    EXPECT_EQ(final.networks, tuned->trials[several.front()].model == "gcn" ? 2U : 3U);
+    size_t own = tuned->trials[several.front()].model == "gcn" ? 2 : 3;
+    EXPECT_EQ(final.networks, several.size() > 1 ? 2 * own : own);
     for (size_t trial : several)
       EXPECT_EQ(tuned->trials[trial].model, tuned->trials[several.front()].model);
   }
@@ -115,6 +116,7 @@ TEST(Tune, WhatWinsTogetherIsTrainedTogether) {
     Config best;
     apply_toml(best, read_text(request.out / "best.toml"), "best.toml");
     EXPECT_EQ(network_phases(best).size(), winner.size());
+    EXPECT_EQ(best.members, 6U);
     best.seeds = 2;
     RunResult run = testing_support::run(best, folder / "run", {}, {}, 12);
     EXPECT_NEAR(run.record.summary.test_mean, tuned->test_mean, 1e-9) << best.variants;
@@ -292,8 +294,9 @@ TEST(Tune, FinalsThatTimeCutCompareWhatTheyHave) {
   ASSERT_TRUE(cut.has_value());
   size_t singles = 0;
   for (const TuneFinal& final : cut->finals) {
-    singles += cut->finalists[final.finalist].size() > 1 ? 0 : 1;
-    EXPECT_EQ(final.networks, 2U);
+    bool several = cut->finalists[final.finalist].size() > 1;
+    singles += several ? 0 : 1;
+    EXPECT_EQ(final.networks, several ? 4U : 2U);
     EXPECT_EQ(final.seed, 0U) << "the other round has one network of each";
   }
   EXPECT_EQ(singles, 4U);
