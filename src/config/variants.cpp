@@ -78,6 +78,24 @@ bool can_join(const Needs& one, const Needs& first) {
                          one.sampling.degrees == first.sampling.degrees);
 }
 
+bool drop_impossible_variants(Config& config) {
+  std::vector<std::string> kept;
+  size_t all = 0;
+  for (const std::vector<std::string>& variant : parsed(config.variants)) {
+    Config alone = config;
+    alone.variants = fmt::format("{}", fmt::join(variant, " "));
+    ++all;
+    try {
+      check(alone);
+      kept.push_back(alone.variants);
+    } catch (const Error&) {
+      continue;  // what the settings are, the others decide
+    }
+  }
+  config.variants = fmt::format("{}", fmt::join(kept, " | "));
+  return kept.size() < all;
+}
+
 void drop_from_variants(Config& config, const std::string& name) {
   std::vector<std::string> kept;
   bool any = false;

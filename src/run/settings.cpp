@@ -87,6 +87,18 @@ void use_split(const RunSettings& s, Config& config) {
   assign(fmt::format("split.index={}", *s.split), config);
 }
 
+// A setting is for all networks. Shapes of the default that cannot have it are left out; variants that
+// are named as well have the last word.
+void assign_all(const RunSettings& s, Config& config) {
+  auto of_variants = [](const std::string& each) { return each.starts_with("variants="); };
+  for (const std::string& each : s.assignments)
+    if (!each.starts_with(kModelKey) && !of_variants(each)) assign(each, config);
+  if (s.config_file.empty() && drop_impossible_variants(config))
+    log("shapes that cannot have these settings are left out");
+  for (const std::string& each : s.assignments)
+    if (of_variants(each)) assign(each, config);
+}
+
 // What trials of defaults need to know: the split that the run will use, and its threads.
 Config wanted_trials(const RunSettings& s, const std::string& model) {
   Config config(model);
@@ -131,11 +143,7 @@ Config resolve(const RunSettings& s, const Dataset& data, const std::function<bo
     config = default_config(data, model, trials.split, stop);
   }
   if (!s.config_file.empty()) apply_toml(config, read_text(s.config_file), s.config_file);
-  // A setting is for all networks: variants that are named as well have the last word.
-  for (bool variants : {false, true})
-    for (const std::string& assignment : s.assignments)
-      if (!assignment.starts_with(kModelKey) && assignment.starts_with("variants=") == variants)
-        assign(assignment, config);
+  assign_all(s, config);
   // A run can be continued, and predicted with, from any folder.
   config.data =
       s.data.empty() || is_generator(s.data) ? s.data : std::filesystem::absolute(s.data).string();

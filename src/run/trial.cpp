@@ -9,6 +9,8 @@
 namespace spex {
 namespace {
 
+constexpr size_t kFewestJudges = 5;  // fewer tell nothing, nor how little they tell
+
 std::string text_of(auto part, const std::string& name) {
   SettingList settings;
   settings.add_part(name, part);
@@ -59,7 +61,7 @@ void Trials::halve(Split& split, Division::Judges judges, Metric metric) const {
   Split halves = judged_by_halves(split);
   bool first = std::isfinite(objective.score(logits, halves.validation.span()));
   bool second = std::isfinite(objective.score(logits, halves.test.span()));
-  if (!first || !second) return;
+  if (!first || !second || halves.test.size() < kFewestJudges) return;
   if (judges == Division::first_half) std::swap(halves.validation, halves.test);
   split = std::move(halves);
 }

@@ -152,9 +152,10 @@ Judged TrialUnits::judge(std::span<const TrialUnit> units, size_t resamples) con
   Objective objective(data().labels, first.config.split.metric,
                       target_scaling(data().labels, split, first.config.features));
   Matrix logits = placed(average.take(), nodes, data().nodes());
-  Judged judged{objective.score(logits, nodes), {}};
-  for (size_t i = 0; i < resamples; ++i)
-    judged.resampled.push_back(objective.score(logits, resample(nodes, i)));
+  Judged judged{objective.score(logits, nodes), std::vector<double>(resamples)};
+  parallel_blocks(resamples, [&](size_t i) {
+    judged.resampled[i] = objective.score(logits, resample(nodes, i));
+  });
   return judged;
 }
 

@@ -17,7 +17,12 @@ constexpr double kSearchShare = 0.5, kFinalsShare = 0.8;
 std::optional<Tuning> run(TuneContext context) {
   const fs::path& out = context.request.out;
   TuneTable& table = context.table;
+  auto remove_states = [&] {
+    fs::remove_all(out / "trials");
+    fs::remove_all(out / "finals");
+  };
   if (table.known().finished) {
+    remove_states();  // if what finished it was killed there
     log("{} holds a finished search; give another --out for a new one", out.string());
     return table.known();
   }
@@ -29,8 +34,7 @@ std::optional<Tuning> run(TuneContext context) {
   while (trials.size() > 1 && trials.back().steps.empty()) trials.pop_back();
   table.now.finished = true;
   table.save();
-  fs::remove_all(out / "trials");
-  fs::remove_all(out / "finals");
+  remove_states();
   return table.now;
 }
 

@@ -23,7 +23,7 @@ constexpr size_t kOfSeveral = 2;
 // Trials that predict together have twice the networks: the more they differ, the more of them help.
 size_t members_of(const TuneContext& c, const Finalist& finalist) {
   size_t own = c.start_of(c.table.now.trials[finalist.front()]).config.members;
-  return finalist.size() > 1 ? std::max(finalist.size(), kOfSeveral * own) : own;
+  return finalist.size() > 1 ? kOfSeveral * own : own;
 }
 
 // One of a finalist's networks, whose trials take turns; its logits are what counts.
@@ -83,10 +83,7 @@ class Finals {
 
   // Round by round, so that what is compared is what would be trained. False: time is over.
   bool train(const Stop& stop) {
-    for (Round& round : rounds_)
-      for (size_t number = 0; number < most_; ++number)
-        if (!train(round, number, stop)) return false;
-    return true;
+    return std::ranges::all_of(rounds_, [&](Round& round) { return train(round, stop); });
   }
 
   void decide() {
@@ -108,19 +105,25 @@ class Finals {
   }
 
  private:
-  // Half after half: training for one may leave what the other needs.
-  bool train(Round& round, size_t number, const Stop& stop) {
+  // Half after half, for training for one may leave what the other needs; of each half one network of
+  // every trial, then the next one.
+  bool train(Round& round, const Stop& stop) {
+    round.depth = most_;
     for (Division::Judges judges : round.halves) {
       std::vector<TrialUnit> units;
-      for (size_t trial : trials_)
-        if (number < members_of(c_, {trial}))
-          units.push_back(unit_of(trial, round, judges, number));
+      std::vector<size_t> numbers;
+      for (size_t number = 0; number < most_; ++number)
+        for (size_t trial : trials_)
+          if (number < members_of(c_, {trial})) {
+            units.push_back(unit_of(trial, round, judges, number));
+            numbers.push_back(number);
+          }
       c_.units.train(units, stop, [&] { c_.show("finals"); });
       c_.table.save();
-      if (!std::ranges::all_of(units, is_done)) return false;
+      for (size_t i = 0; i < units.size(); ++i)
+        if (!units[i].done) round.depth = std::min(round.depth, numbers[i]);
     }
-    round.depth = number + 1;
-    return true;
+    return round.depth == most_;
   }
 
   TrialUnit unit_of(size_t trial, const Round& round, Division::Judges judges,
@@ -171,7 +174,8 @@ class Finals {
     std::vector<Finalist> mixed;
     Finalist best;
     for (const auto& [mean, trial] : ranking) {
-      if (!best.empty() && !fit_together(best.front(), trial)) continue;
+      bool alone = members_of(c_, {trial}) == 1;  // one network was asked for
+      if (alone || (!best.empty() && !fit_together(best.front(), trial))) continue;
       best.push_back(trial);
       if (best.size() > 1) mixed.push_back(best);
     }

@@ -107,6 +107,22 @@ TEST(Variants, MayDoWithoutTheScoresOfTheFirst) {
   EXPECT_SAYS(check(config), "the scores they draw by");  // another estimator would serve the last
 }
 
+// What a default chose does not stand in the way of what is asked for.
+TEST(Variants, ThatCannotHaveASettingAreLeftOut) {
+  Config config = with_variants("layers=4 | conv=gat heads=4 | conv=none | ");
+  EXPECT_FALSE(drop_impossible_variants(config));
+  EXPECT_EQ(config.variants, "layers=4 | conv=gat heads=4 | conv=none | ");
+  apply_setting(config, "spexphormer-local.width=50");
+  EXPECT_TRUE(drop_impossible_variants(config));
+  EXPECT_EQ(config.variants, "layers=4 | conv=none | ") << "four heads do not share 50";
+  apply_setting(config, "spexphormer-local.degree=5");
+  EXPECT_TRUE(drop_impossible_variants(config));
+  EXPECT_EQ(config.variants, "") << "other scores";
+  apply_setting(config, "spexphormer-local.layers=1");
+  EXPECT_FALSE(drop_impossible_variants(config));
+  EXPECT_SAYS(check(config), "attention in 2 of 1 layers");
+}
+
 TEST(Variants, EndWithTheirModel) {
   Config config = with_variants("layers=3");
   set_model(config, "gcn");

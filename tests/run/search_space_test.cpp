@@ -51,6 +51,17 @@ TEST(SearchSpace, WhatCannotBeTrainedIsDrawnAgain) {
     EXPECT_NE(draw_values(config, space, {}, 0, trial), values_of(space, config)) << trial;
 }
 
+// What a default's networks take in turn says nothing of what can be drawn.
+TEST(SearchSpace, DrawsAsIfTheDefaultHadNoVariants) {
+  Config config("spexphormer-local"), varied = config;
+  varied.members = 2;
+  varied.variants = "conv=none attention_layers=0 layers=2";
+  SearchSpace space = search_space(config);
+  for (size_t trial = 0; trial < 40; ++trial)
+    EXPECT_EQ(draw_values(config, space, {}, 0, trial), draw_values(varied, space, {}, 0, trial))
+        << trial;
+}
+
 // Three heads do not divide 64: idle or not, they must fit the width that is drawn.
 TEST(SearchSpace, IdleSettingsFitTheOthers) {
   Config config("spexphormer-local");

@@ -96,6 +96,9 @@ size_t turn_of(size_t network, const Config& config, std::span<const Phase> netw
 // Makes the networks of a training, one per member, what these are.
 void take_in_turn(Config& config, std::span<const Phase> networks);
 
+// Leaves out variants that cannot stand beside the settings; true if there were such.
+bool drop_impossible_variants(Config& config);
+
 // Whether a network that needs this finds features and scores where those of the first one are; graphs
 // are made for all.
 bool can_join(const Needs& one, const Needs& first);

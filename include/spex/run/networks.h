@@ -1,5 +1,5 @@
-// Networks that were trained alike but for their seeds, and predict together: the average of several
-// is better than most of them, and steadier.
+// Networks that were trained alike but for their seeds, or settings that they take in turn, and predict
+// together: the average of several is better than most of them, and steadier.
 #pragma once
 
 #include <spex/run/model_file.h>

@@ -66,7 +66,7 @@ function findingsBox({findings}) {
 function networksNote(config, members) {
   const variants = config.find(([key]) => key === 'variants')?.[1].replaceAll('"', '');
   if (!variants) return `Each seed trains ${members} networks from other random weights and averages what they predict.`;
-  const all = ['as under Settings', ...variants.split('|').map((each) => each.trim() || 'the same')];
+  const all = ['as under Settings', ...variants.split('|').map((each) => each.trim() || 'the same')].slice(0, members);
   return `Each seed trains ${members} networks and averages what they predict; in turn they have the settings ${all.map((each, i) => `(${i + 1}) ${each}`).join(', ')}.`;
 }
 
