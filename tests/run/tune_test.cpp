@@ -154,6 +154,8 @@ TEST(Tune, StoppedAndContinuedEndsTheSame) {
   EXPECT_GT(calls, 2U);
   EXPECT_EQ(read_text(folder / "whole/best.toml"), read_text(folder / "stopped/best.toml"));
   EXPECT_EQ(whole->winner, other->winner);
+  EXPECT_EQ(whole->finalists, other->finalists);
+  EXPECT_EQ(whole->finalists.size(), 4U) << "who asks for one network gets no mixtures";
   ASSERT_EQ(whole->trials.size(), other->trials.size());
   for (size_t i = 0; i < whole->trials.size(); ++i) {
     EXPECT_EQ(whole->trials[i].settings, other->trials[i].settings);
