@@ -105,25 +105,25 @@ class Finals {
   }
 
  private:
-  // Half after half, for training for one may leave what the other needs; of each half one network of
-  // every trial, then the next one.
+  // One network of every trial, then the next one, or a few at a time where there are more threads than
+  // trials. Half after half, for training for one may leave what the other needs.
   bool train(Round& round, const Stop& stop) {
-    round.depth = most_;
-    for (Division::Judges judges : round.halves) {
-      std::vector<TrialUnit> units;
-      std::vector<size_t> numbers;
-      for (size_t number = 0; number < most_; ++number)
-        for (size_t trial : trials_)
-          if (number < members_of(c_, {trial})) {
-            units.push_back(unit_of(trial, round, judges, number));
-            numbers.push_back(number);
-          }
-      c_.units.train(units, stop, [&] { c_.show("finals"); });
-      c_.table.save();
-      for (size_t i = 0; i < units.size(); ++i)
-        if (!units[i].done) round.depth = std::min(round.depth, numbers[i]);
+    size_t together = (static_cast<size_t>(threads()) + trials_.size() - 1) / trials_.size();
+    while (round.depth < most_) {
+      size_t next = std::min(most_, round.depth + together);
+      for (Division::Judges judges : round.halves) {
+        std::vector<TrialUnit> units;
+        for (size_t number = round.depth; number < next; ++number)
+          for (size_t trial : trials_)
+            if (number < members_of(c_, {trial}))
+              units.push_back(unit_of(trial, round, judges, number));
+        c_.units.train(units, stop, [&] { c_.show("finals"); });
+        c_.table.save();
+        if (!std::ranges::all_of(units, is_done)) return false;
+      }
+      round.depth = next;
     }
-    return round.depth == most_;
+    return true;
   }
 
   TrialUnit unit_of(size_t trial, const Round& round, Division::Judges judges,
