@@ -16,8 +16,6 @@ struct TuneStart {
   SearchSpace space;
 };
 
-inline constexpr size_t kEnoughJudges = 1000;  // validation nodes that a trial is judged by
-
 struct TuneContext {
   TuneContext(const Dataset& data, const TuneRequest& asked, const TuneHooks& hooks);
 

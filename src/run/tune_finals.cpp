@@ -18,6 +18,8 @@ namespace {
 constexpr size_t kMostTrials = 3;    // beside the default
 constexpr size_t kFinalFold = 1000;  // the first way to divide nodes anew that no search uses
 constexpr size_t kResamples = 100;   // of the nodes that judge
+constexpr size_t kManyJudges =
+    10'000;  // validation nodes that the best trials do not fit by chance
 constexpr size_t kOfSeveral = 2;
 
 // Trials that predict together have twice the networks: the more they differ, the more of them help.
@@ -74,7 +76,7 @@ class Finals {
       Round& round = rounds_.emplace_back();
       round.fold = fold;
       size_t s = fold.seed - c_.starts.front().config.seed;
-      round.fold.division.fold = c_.judges < kEnoughJudges ? kFinalFold + s : 0;
+      round.fold.division.fold = c_.judges < kManyJudges ? kFinalFold + s : 0;
       Config config = c_.config_of(c_.table.now.trials.front());
       config.split.index = fold.split;
       if (!c_.units.has_halves(config, round.fold.division.fold)) round.halves.resize(1);

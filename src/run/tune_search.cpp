@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kWave = 8;  // jobs decided at once, whatever the number of threads
+constexpr size_t kWave = 8;             // jobs decided at once, whatever the number of threads
+constexpr size_t kEnoughJudges = 1000;  // validation nodes that a trial is judged by
 constexpr size_t kMostSearchFolds = 4;
 constexpr size_t kSearchSeed = 1000;  // the finals' seeds are not those of the search
 constexpr double kSaveSeconds = 5;    // between two writings of the table within a wave
