@@ -50,42 +50,39 @@ void suit_spexphormer(Config& config, const DataFacts& facts) {
       config.expander.degree);
 }
 
-// A shape of the network with a local branch, as settings of its section. All have the same keys: what
-// a search begins with is a shape whole, whatever its default has.
+// A shape of the network with a local branch: settings of its section. All say the same ones: what a
+// search begins with is a shape whole, whatever its default has.
 struct Candidate {
-  std::string what;
-  std::vector<std::string> settings;
+  const char* what;
+  const char* conv;
+  size_t layers, width, heads;
+  const char* norm;
+  bool residual, pre_linear;
+  double dropout, weight_decay;
+
+  std::vector<std::string> settings() const {
+    return {fmt::format("conv={}", conv),
+            fmt::format("layers={}", layers),
+            fmt::format("width={}", width),
+            fmt::format("heads={}", heads),
+            fmt::format("norm={}", norm),
+            fmt::format("residual={}", residual),
+            fmt::format("dropout={}", dropout),
+            fmt::format("pre_linear={}", pre_linear),
+            fmt::format("weight_decay={}", weight_decay)};
+  }
 };
 
-const std::vector<Candidate>& candidates() {
-  static const std::vector<Candidate> all = {
-      {"features alone",
-       {"conv=none", "layers=2", "width=128", "heads=2", "norm=layer", "residual=true",
-        "pre_linear=false", "dropout=0.5", "weight_decay=0.0005"}},
-      {"features with much dropout",
-       {"conv=none", "layers=2", "width=128", "heads=2", "norm=layer", "residual=true",
-        "pre_linear=false", "dropout=0.8", "weight_decay=0.0005"}},
-      {"2 convolutions",
-       {"conv=gcn", "layers=2", "width=128", "heads=2", "norm=none", "residual=false",
-        "pre_linear=false", "dropout=0.5", "weight_decay=0.0005"}},
-      {"2 with residuals",
-       {"conv=gcn", "layers=2", "width=128", "heads=2", "norm=layer", "residual=true",
-        "pre_linear=false", "dropout=0.5", "weight_decay=0.02"}},
-      {"2 means beside the node itself",
-       {"conv=sage", "layers=2", "width=64", "heads=2", "norm=none", "residual=false",
-        "pre_linear=true", "dropout=0.5", "weight_decay=0.005"}},
-      {"2 weighing neighbours",
-       {"conv=gat", "layers=2", "width=128", "heads=4", "norm=layer", "residual=true",
-        "pre_linear=false", "dropout=0.5", "weight_decay=0.02"}},
-      {"4 convolutions",
-       {"conv=gcn", "layers=4", "width=128", "heads=2", "norm=batch", "residual=true",
-        "pre_linear=false", "dropout=0.5", "weight_decay=0.0005"}},
-      {"10 convolutions",
-       {"conv=gcn", "layers=10", "width=64", "heads=2", "norm=batch", "residual=true",
-        "pre_linear=false", "dropout=0.2", "weight_decay=0"}},
-  };
-  return all;
-}
+constexpr Candidate kCandidates[] = {
+    {"features alone", "none", 2, 128, 2, "layer", true, false, 0.5, 5e-4},
+    {"features with much dropout", "none", 2, 128, 2, "layer", true, false, 0.8, 5e-4},
+    {"2 convolutions", "gcn", 2, 128, 2, "none", false, false, 0.5, 5e-4},
+    {"2 with residuals", "gcn", 2, 128, 2, "layer", true, false, 0.5, 0.02},
+    {"2 means beside the node itself", "sage", 2, 64, 2, "none", false, true, 0.5, 0.005},
+    {"2 weighing neighbours", "gat", 2, 128, 4, "layer", true, false, 0.5, 0.02},
+    {"4 convolutions", "gcn", 4, 128, 2, "batch", true, false, 0.5, 5e-4},
+    {"10 convolutions", "gcn", 10, 64, 2, "batch", true, false, 0.2, 0},
+};
 
 Config with(Config config, const std::vector<std::string>& settings) {
   for (const std::string& each : settings)
@@ -152,8 +149,8 @@ std::vector<TriedShape> tried_shapes(const Dataset& data, const Config& start, s
     best = std::max(best, score);
     return TriedShape{what, config, score};
   };
-  for (const Candidate& each : candidates())
-    shapes.push_back(consider(each.what, with(start, each.settings)));
+  for (const Candidate& each : kCandidates)
+    shapes.push_back(consider(each.what, with(start, each.settings())));
   std::ranges::stable_sort(shapes, std::greater(), &TriedShape::score);
   const TriedShape& first = shapes.front();
   double enough = first.score + worthwhile_gain(first.score, judges);
@@ -186,7 +183,7 @@ void take_best_shapes(Config& config, const std::vector<TriedShape>& shapes, con
 
 void choose_shapes(Config& config, const Dataset& data, const DataFacts& facts, const Stop& stop) {
   size_t epochs = trial_epochs(facts), folds = trial_folds(facts);
-  log("no preset: trying {} shapes of the network for {} epochs each{}", candidates().size() + 1,
+  log("no preset: trying {} shapes of the network for {} epochs each{}", std::size(kCandidates) + 1,
       epochs, folds > 1 ? fmt::format(", in up to {} folds", folds) : std::string());
   log("{} nodes, {} for training{}", facts.nodes, facts.train_nodes,
       std::isnan(facts.homophily)
@@ -276,7 +273,7 @@ std::vector<Config> shapes_of(const Config& start) {
   if (!tries_shapes(start.model)) return shapes;
   Config plain = with(start, {"attention_layers=0"});
   plain.variants.clear();
-  for (const Candidate& each : candidates()) shapes.push_back(with(plain, each.settings));
+  for (const Candidate& each : kCandidates) shapes.push_back(with(plain, each.settings()));
   return shapes;
 }
 
