@@ -100,6 +100,11 @@ size_t trial_folds(const DataFacts& facts) {
   return std::clamp<size_t>((kJudges + validation - 1) / validation, 1, kMostFolds);
 }
 
+// In all folds.
+size_t trial_judges(const DataFacts& facts) {
+  return trial_folds(facts) * facts.validation_nodes;
+}
+
 // Of a share measured on so many nodes.
 double standard_error(double score, size_t judges) {
   double share = std::clamp(score, 0.0, 1.0);
@@ -137,8 +142,11 @@ struct TriedShape {
 
 // All shapes, the best first; of equals the simpler one. Attention beside the best is one of them
 // where it adds to it, and then comes first.
-std::vector<TriedShape> tried_shapes(const Dataset& data, const Config& start, size_t epochs,
-                                     size_t folds, size_t judges, const Stop& stop) {
+std::vector<TriedShape> tried_shapes(const Dataset& data, const Config& start,
+                                     const DataFacts& facts, const Stop& stop) {
+  size_t epochs = trial_epochs(facts), folds = trial_folds(facts);
+  log("no preset: trying {} shapes of the network for {} epochs each{}", std::size(kCandidates) + 1,
+      epochs, folds > 1 ? fmt::format(", in up to {} folds", folds) : std::string());
   std::vector<TriedShape> shapes;
   double best = -1e30;
   Trials trials(data);
@@ -153,23 +161,25 @@ std::vector<TriedShape> tried_shapes(const Dataset& data, const Config& start, s
     shapes.push_back(consider(each.what, with(start, each.settings())));
   std::ranges::stable_sort(shapes, std::greater(), &TriedShape::score);
   const TriedShape& first = shapes.front();
-  double enough = first.score + worthwhile_gain(first.score, judges);
+  double enough = first.score + worthwhile_gain(first.score, trial_judges(facts));
   TriedShape attentive =
       consider(first.what + " and attention", with(first.config, {"attention_layers=1"}));
   if (attentive.score > enough) shapes.insert(shapes.begin(), attentive);
-  log("tried by {} validation nodes: {}", judges, scores);
+  log("tried by {} validation nodes{}: {}", facts.validation_nodes,
+      folds > 1 ? fmt::format(" of each of {} folds", folds) : std::string(), scores);
   return shapes;
 }
 
 // Networks that are averaged: of the best shape and, in turn, of those whose validation metric is
 // level with its own. What differs in shape makes other mistakes.
-void take_best_shapes(Config& config, const std::vector<TriedShape>& shapes, const DataFacts& facts,
-                      size_t judges) {
+void take_best_shapes(Config& config, const std::vector<TriedShape>& shapes,
+                      const DataFacts& facts) {
   const TriedShape& best = shapes.front();
+  double behind = kLevel * standard_error(best.score, trial_judges(facts));
   std::vector<Phase> networks;
   std::vector<std::string> names;
   for (const TriedShape& shape : shapes) {
-    bool level = shape.score >= best.score - kLevel * standard_error(best.score, judges);
+    bool level = shape.score >= best.score - behind;
     if (!level || networks.size() == kMostMembers) break;
     networks.push_back(shape.config.final());
     names.push_back(shape.what);
@@ -182,17 +192,12 @@ void take_best_shapes(Config& config, const std::vector<TriedShape>& shapes, con
 }
 
 void choose_shapes(Config& config, const Dataset& data, const DataFacts& facts, const Stop& stop) {
-  size_t epochs = trial_epochs(facts), folds = trial_folds(facts);
-  log("no preset: trying {} shapes of the network for {} epochs each{}", std::size(kCandidates) + 1,
-      epochs, folds > 1 ? fmt::format(", in up to {} folds", folds) : std::string());
   log("{} nodes, {} for training{}", facts.nodes, facts.train_nodes,
       std::isnan(facts.homophily)
           ? ""
           : fmt::format("; homophily among those {:.2f} (0: by chance)", facts.homophily));
-  size_t judges = folds * facts.validation_nodes;
   Config plain = with(config, {"attention_layers=0", fmt::format("patience={}", kPatience)});
-  std::vector<TriedShape> shapes = tried_shapes(data, plain, epochs, folds, judges, stop);
-  take_best_shapes(config, shapes, facts, judges);
+  take_best_shapes(config, tried_shapes(data, plain, facts, stop), facts);
 }
 
 void suit_local(Config& config, const Dataset& data, const DataFacts& facts, const Stop& stop) {

@@ -51,8 +51,8 @@ class TrialUnits {
   Judged judge(std::span<const TrialUnit> units, size_t resamples = 0) const;
 
   // Whether halves of the validation nodes can judge each other's choices.
-  bool has_halves(const Config& config, size_t fold) const {
-    return !trials_.split(config.split, {fold, Division::first_half}).test.empty();
+  bool has_halves(const SplitConfig& split, size_t fold) const {
+    return !trials_.split(split, {fold, Division::first_half}).test.empty();
   }
 
  private:

@@ -15,12 +15,11 @@
 namespace spex {
 namespace {
 
-constexpr size_t kMostTrials = 3;    // beside the default
-constexpr size_t kFinalFold = 1000;  // the first way to divide nodes anew that no search uses
-constexpr size_t kResamples = 100;   // of the nodes that judge
-constexpr size_t kManyJudges =
-    10'000;  // validation nodes that the best trials do not fit by chance
-constexpr size_t kOfSeveral = 2;
+constexpr size_t kMostTrials = 3;       // beside the default
+constexpr size_t kFinalFold = 1000;     // the first way to divide nodes anew that no search uses
+constexpr size_t kResamples = 100;      // of the nodes that judge
+constexpr size_t kManyJudges = 10'000;  // validation nodes that no trials fit by chance
+constexpr size_t kOfSeveral = 2;        // times the networks of one
 
 // Trials that predict together have twice the networks: the more they differ, the more of them help.
 size_t members_of(const TuneContext& c, const Finalist& finalist) {
@@ -77,9 +76,9 @@ class Finals {
       round.fold = fold;
       size_t s = fold.seed - c_.starts.front().config.seed;
       round.fold.division.fold = c_.judges < kManyJudges ? kFinalFold + s : 0;
-      Config config = c_.config_of(c_.table.now.trials.front());
-      config.split.index = fold.split;
-      if (!c_.units.has_halves(config, round.fold.division.fold)) round.halves.resize(1);
+      SplitConfig split = c_.starts.front().config.split;
+      split.index = fold.split;
+      if (!c_.units.has_halves(split, round.fold.division.fold)) round.halves.resize(1);
     }
   }
 
@@ -131,12 +130,12 @@ class Finals {
   TrialUnit unit_of(size_t trial, const Round& round, Division::Judges judges,
                     size_t number) const {
     Fold fold = round.fold;
-    fold.division.judges =
-        judges == Division::first_half ? Division::second_half : Division::first_half;
-    TrialUnit other = network_of(c_, {trial}, fold, number);
     fold.division.judges = judges;
     TrialUnit unit = network_of(c_, {trial}, fold, number);
-    unit.other_file = other.file;
+    fold.seed = unit.seed;
+    fold.division.judges =
+        judges == Division::first_half ? Division::second_half : Division::first_half;
+    unit.other_file = c_.table.state_file("finals", trial, fold);
     return unit;
   }
 

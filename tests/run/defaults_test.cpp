@@ -49,6 +49,9 @@ Tried trials_of(const Dataset& data) {
     if (text.starts_with("chosen: ")) tried.chosen = parts_of(text.substr(colon + 2), ';');
     if (!text.starts_with("tried by ")) return;
     tried.nodes = std::stod(text.substr(text.find("by ") + 3));
+    size_t folds = text.find("each of ");
+    EXPECT_NE(folds, std::string::npos) << "so few nodes are judged in folds: " << text;
+    if (folds != std::string::npos) tried.nodes *= std::stod(text.substr(folds + 8));
     for (const std::string& part : parts_of(text.substr(colon + 2), ',')) {
       size_t space = part.rfind(' ');
       tried.shapes[part.substr(0, space)] = std::stod(part.substr(space + 1));
